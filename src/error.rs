@@ -1,0 +1,410 @@
+//! The one mouth (ONE-MOUTH): every text that a caller may see is made in this file.
+//!
+//! May touch: nothing else of the crate but the escaping rules in `text`. It never receives a host path: the only spelling that an
+//! error can carry is the one that the caller typed, and [`Subject`] is its only way in.
+
+use std::fmt;
+
+use crate::text;
+
+/// The result of every fallible call of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whose fault a refusal is; use it to choose between answering, alerting and fixing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The untrusted side asked for something that it may not have, that is not there, or that is malformed.
+    Input,
+    /// The embedding program or its configuration used the crate wrongly.
+    Misuse,
+    /// The operating system, the disk or the state of the tree stood in the way; trying again may help.
+    Environment,
+    /// The crate contradicted itself. Please report it.
+    Bug,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $code:literal $fault:ident $predicate:literal $mend:literal;)*) => {
+        /// What went wrong. The set grows; match with a wildcard arm.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[$doc])* #[doc = concat!("\n\nCode: `", $code, "`.")] $kind,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind, in the order of the documentation.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$kind),*];
+
+            /// The stable code, for logs, tests and language models: `outside-roots`, `not-found` and so on.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $code),* }
+            }
+
+            /// Whose fault an error of this kind is.
+            #[must_use]
+            pub const fn fault(self) -> Fault {
+                match self { $(ErrorKind::$kind => Fault::$fault),* }
+            }
+
+            const fn predicate(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $predicate),* }
+            }
+
+            const fn mend(self) -> &'static str {
+                match self { $(ErrorKind::$kind => $mend),* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The path leads outside every root: by its text, by `..`, or through a link. Whether anything exists there is not told.
+    OutsideRoots "outside-roots" Input "is not inside an allowed directory" "use a path below one of the allowed directories";
+    /// Nothing was granted, so nothing can be reached.
+    NoRoots "no-roots" Misuse "cannot be reached because no directory was granted" "ask the operator to name a directory at start";
+    /// The root's directory is missing now.
+    RootAbsent "root-absent" Environment "belongs to an allowed directory that is missing now" "use another directory, or ask the operator to create or mount it";
+    /// The access of the root does not allow this operation.
+    NotGranted "not-granted" Input "is in a directory whose access does not allow this" "use an operation that needs less access, or ask the operator for more";
+    /// A rule of the operator keeps this name from the operation.
+    Protected "protected" Input "is protected by a rule of the operator" "leave it as it is and work with other files";
+    /// The authority was taken back.
+    Revoked "revoked" Input "can no longer be reached: access was taken back" "ask the operator to grant it again";
+    /// The authority ran out.
+    Expired "expired" Input "can no longer be reached: access has run out" "ask the operator to grant it again";
+    /// There is nothing by this name inside the root.
+    NotFound "not-found" Input "does not exist" "list its parent directory to see the names that do";
+    /// There is something by this name already.
+    AlreadyExists "already-exists" Input "exists already" "choose another name, or ask for it to be replaced";
+    /// A directory was needed, here or on the way.
+    NotADirectory "not-a-directory" Input "is not a directory, or a name on the way to it is not" "check each part of the path";
+    /// A file was needed.
+    IsADirectory "is-a-directory" Input "is a directory" "list it, or name a file inside it";
+    /// The directory has entries.
+    NotEmpty "not-empty" Input "is a directory that is not empty" "remove its entries first";
+    /// A pipe, socket, device or kernel file; only regular files and directories are opened.
+    SpecialFile "special-file" Input "is a pipe, socket, device or kernel file" "only regular files and directories can be opened";
+    /// The file has further names, so a change in place would reach them too.
+    HardLinked "hard-linked" Input "has more than one name on the disk" "write it as a new file instead of changing it in place";
+    /// Larger than the limit in force.
+    TooLarge "too-large" Input "is larger than the limit" "read a part of it";
+    /// A limit of work, entries, depth or descriptors was reached.
+    Limit "limit" Environment "needs more than a limit allows" "ask for less at a time";
+    /// The text is not a usable path.
+    InvalidPath "invalid-path" Input "is not a usable path" "give a path such as docs/notes.txt";
+    /// The text is not a usable URI.
+    InvalidUri "invalid-uri" Input "is not a usable URI" "give root://NAME/relative/path with special characters percent-encoded";
+    /// Another argument is wrong.
+    InvalidArgument "invalid-argument" Input "does not fit" "correct the argument";
+    /// More than 40 symbolic links, or links in a circle.
+    SymlinkLoop "symlink-loop" Input "goes through too many symbolic links" "use the path of the real file";
+    /// Text was asked for and the bytes are not UTF-8.
+    NotUtf8 "not-utf8" Input "is not UTF-8 text" "read it as bytes";
+    /// The two ends of an operation lie in different roots that do not allow it.
+    CrossRoot "cross-root" Input "is in another allowed directory than the other end" "work within one directory";
+    /// The text to be replaced is not there.
+    NoMatch "no-match" Input "does not contain the given text" "read the file again and copy the text exactly";
+    /// Several things fit where one was meant.
+    Ambiguous "ambiguous" Input "fits more than one" "be more exact";
+    /// It was changed by somebody else in between.
+    Conflict "conflict" Environment "was changed by somebody else meanwhile" "read it again, then repeat";
+    /// It stayed in use, or kept changing, for longer than the retries last.
+    Busy "busy" Environment "is in use or keeps changing" "try again in a moment";
+    /// The deadline of the call passed.
+    Timeout "timeout" Environment "took longer than allowed" "ask for less at a time";
+    /// The caller withdrew the call.
+    Cancelled "cancelled" Environment "was given up because the call was cancelled" "repeat the call if it is still wanted";
+    /// The mark to go on from no longer fits.
+    StaleCursor "stale-cursor" Input "cannot be continued from this mark" "start again from the beginning";
+    /// The disk or the quota is full.
+    NoSpace "no-space" Environment "cannot be written because the disk or quota is full" "free some space";
+    /// The operating system refused: permissions, a read-only mount, a security module.
+    OsDenied "os-denied" Environment "was refused by the operating system" "check its permissions";
+    /// This platform or file system cannot do it.
+    Unsupported "unsupported" Environment "cannot be done on this system" "use another way";
+    /// Any other failure of the operating system.
+    Io "io" Environment "failed in the operating system" "try again, or look at the disk";
+}
+
+/// Why a text was refused, beyond its kind: a closed list, so that no text from elsewhere gets into an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Empty,
+    Nul,
+    Control,
+    PathTooLong { limit: usize },
+    NameTooLong { limit: usize },
+    TooDeep { limit: usize },
+    NotAbsolute,
+    DeviceNamespace,
+    WindowsName,
+    UriName,
+    UriEscape,
+    UriSegment,
+    UriCharacter,
+    FileUri,
+    NotALink,
+    LinkTextLeavesRoot,
+    SeveralForms,
+    TooManyBytes { limit: u64 },
+    DuplicateRoot { other: String },
+    RootName,
+    InnerRootWithLess { outer: String },
+    NotADirectoryRoot,
+    OsError(i32),
+    Message(String),
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Detail::Empty => f.write_str("it is empty; name the directory itself with \".\""),
+            Detail::Nul => f.write_str("it contains a NUL character"),
+            Detail::Control => {
+                f.write_str("it contains a control character; a name that has one is written as root://NAME/... with %XX")
+            }
+            Detail::PathTooLong { limit } => write!(f, "it is longer than {limit} bytes"),
+            Detail::NameTooLong { limit } => write!(f, "one of its names is longer than {limit} bytes"),
+            Detail::TooDeep { limit } => write!(f, "it has more than {limit} names"),
+            Detail::NotAbsolute => f.write_str("a drive needs a separator behind it, as in C:\\"),
+            Detail::DeviceNamespace => f.write_str("device and verbatim prefixes are not taken"),
+            Detail::WindowsName => {
+                f.write_str("one of its names is reserved or has a character that Windows gives another meaning")
+            }
+            Detail::UriName => f.write_str("the root's name has characters other than a-z 0-9 . _ -"),
+            Detail::UriEscape => f.write_str("a percent sign is not followed by two hexadecimal digits"),
+            Detail::UriSegment => f.write_str("a segment is empty, a dot segment, or holds an encoded separator or NUL"),
+            Detail::UriCharacter => f.write_str("it has a character that must be percent-encoded"),
+            Detail::FileUri => f.write_str("file: URIs are not taken here; give the plain path"),
+            Detail::NotALink => f.write_str("it is not a symbolic link"),
+            Detail::LinkTextLeavesRoot => f.write_str("the link leads outside, so its text is not shown"),
+            Detail::SeveralForms => {
+                f.write_str("several names differ from it only in their Unicode form; copy one of them from a listing")
+            }
+            Detail::TooManyBytes { limit } => write!(f, "the limit is {limit} bytes"),
+            Detail::DuplicateRoot { other } => write!(f, "it is the same directory as root {}", text::quoted(other)),
+            Detail::RootName => f.write_str("a root's name has 1 to 64 of the characters a-z 0-9 . _ - and is used once"),
+            Detail::InnerRootWithLess { outer } => {
+                write!(f, "it lies inside root {}, which has more access and reaches the same files", text::quoted(outer))
+            }
+            Detail::NotADirectoryRoot => f.write_str("a root must be a directory"),
+            Detail::OsError(code) => write!(f, "os error {code}"),
+            Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
+        }
+    }
+}
+
+/// What an error is about, in the words of whoever will read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Nothing that may be repeated.
+    #[default]
+    Unnamed,
+    /// The path as the caller typed it.
+    Typed(String),
+    /// A root, by its name.
+    Root(String),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    subject: Subject,
+    detail: Option<Detail>,
+}
+
+/// A refusal: a kind, a stable code, and one line of text that is safe to hand to the untrusted side.
+///
+/// `Display` gives `code: sentence; what to do`. Neither it nor `Debug` ever holds a host path, a link's target or another root's
+/// name that the caller did not type; control and bidirectional characters are escaped and long spellings are cut.
+///
+/// ```
+/// use cap_roots::{Error, ErrorKind, Fault};
+///
+/// let error = Error::invalid_argument("head and tail exclude each other");
+/// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+/// assert_eq!(error.code(), "invalid-argument");
+/// assert_eq!(error.fault(), Fault::Input);
+/// assert!(error.to_string().starts_with("invalid-argument: head and tail exclude each other"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+impl Error {
+    /// An `invalid-argument` with a message of the tool's author. The message is escaped and cut, and must not hold a host path.
+    #[must_use]
+    pub fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::detailed(ErrorKind::InvalidArgument, Detail::Message(message.into()))
+    }
+
+    /// A `too-large` for a limit of `limit` bytes.
+    #[must_use]
+    pub fn too_large(limit: u64) -> Self {
+        Self::detailed(ErrorKind::TooLarge, Detail::TooManyBytes { limit })
+    }
+
+    /// The same refusal, speaking of `path` as its caller typed it.
+    #[must_use]
+    pub fn about(self, path: impl Into<String>) -> Self {
+        self.on(Subject::Typed(path.into()))
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The stable code of [`Error::kind`].
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.0.kind.code()
+    }
+
+    /// Whose fault it is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        self.0.kind.fault()
+    }
+
+    /// The name of the root that an error of [`Builder::open`](crate::Builder::open) is about.
+    #[must_use]
+    pub fn root_name(&self) -> Option<&str> {
+        match &self.0.subject {
+            Subject::Root(name) => Some(name),
+            Subject::Unnamed | Subject::Typed(_) => None,
+        }
+    }
+
+    pub(crate) fn detailed(kind: ErrorKind, detail: Detail) -> Self {
+        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail) }))
+    }
+
+    pub(crate) fn on(mut self, subject: Subject) -> Self {
+        self.0.subject = subject;
+        self
+    }
+
+    /// The refusal that stands for a failure of the operating system on something inside a root.
+    pub(crate) fn from_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match error.kind() {
+            Io::NotFound => ErrorKind::NotFound,
+            Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::OsDenied,
+            Io::AlreadyExists => ErrorKind::AlreadyExists,
+            Io::NotADirectory => ErrorKind::NotADirectory,
+            Io::IsADirectory => ErrorKind::IsADirectory,
+            Io::DirectoryNotEmpty => ErrorKind::NotEmpty,
+            Io::WouldBlock | Io::ResourceBusy | Io::ExecutableFileBusy | Io::Deadlock => ErrorKind::Busy,
+            Io::TimedOut => ErrorKind::Timeout,
+            Io::StorageFull | Io::QuotaExceeded => ErrorKind::NoSpace,
+            Io::FileTooLarge => ErrorKind::TooLarge,
+            Io::Unsupported => ErrorKind::Unsupported,
+            Io::InvalidFilename => ErrorKind::InvalidPath,
+            Io::InvalidData => ErrorKind::NotUtf8,
+            _ => ErrorKind::Io,
+        };
+        match (kind, error.raw_os_error()) {
+            (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
+            (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
+            _ => kind.into(),
+        }
+    }
+}
+
+/// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.
+fn is_descriptor_limit(code: i32) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    cfg!(unix) && matches!(code, ENFILE | EMFILE)
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: None }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, subject, detail } = &*self.0;
+        write!(f, "{}: ", kind.code())?;
+        if let Some(message @ Detail::Message(_)) = detail {
+            return write!(f, "{message}; {}", kind.mend());
+        }
+        match subject {
+            Subject::Unnamed => f.write_str("the path")?,
+            Subject::Typed(path) => f.write_str(&text::quoted(path))?,
+            Subject::Root(name) => write!(f, "root {}", text::quoted(name))?,
+        }
+        write!(f, " {}", kind.predicate())?;
+        if let Some(detail) = detail {
+            write!(f, ": {detail}")?;
+        }
+        write!(f, "; {}", kind.mend())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::RootAbsent => Io::NotFound,
+            ErrorKind::AlreadyExists => Io::AlreadyExists,
+            ErrorKind::NotUtf8 => Io::InvalidData,
+            ErrorKind::InvalidPath | ErrorKind::InvalidUri | ErrorKind::InvalidArgument => Io::InvalidInput,
+            ErrorKind::OutsideRoots | ErrorKind::NotGranted | ErrorKind::Protected | ErrorKind::OsDenied => Io::PermissionDenied,
+            _ => Io::Other,
+        };
+        std::io::Error::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_the_contract() {
+        let codes: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.code()).collect();
+        let contract = "outside-roots no-roots root-absent not-granted protected revoked expired not-found already-exists \
+            not-a-directory is-a-directory not-empty special-file hard-linked too-large limit invalid-path invalid-uri \
+            invalid-argument symlink-loop not-utf8 cross-root no-match ambiguous conflict busy timeout cancelled stale-cursor \
+            no-space os-denied unsupported io";
+        assert_eq!(codes, contract.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn text_is_code_sentence_mend_on_one_line() {
+        for kind in ErrorKind::ALL {
+            let text = Error::from(*kind).about("a\nb\u{202e}c").to_string();
+            assert!(text.starts_with(&format!("{}: ", kind.code())), "{text}");
+            assert!(text.contains("; "), "{text}");
+            assert!(text.contains(r#""a\u{a}b\u{202e}c""#), "{text}");
+            assert!(!text.chars().any(|c| c.is_control() || c == '\u{202e}'), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_spellings_are_cut() {
+        let text = Error::from(ErrorKind::NotFound).about("x".repeat(10_000)).to_string();
+        assert!(text.len() < 1_000, "{}", text.len());
+    }
+
+    #[test]
+    fn descriptor_exhaustion_is_a_limit() {
+        let error = Error::from_io(&std::io::Error::from_raw_os_error(24));
+        assert_eq!(error.kind(), if cfg!(unix) { ErrorKind::Limit } else { ErrorKind::Io });
+    }
+}

@@ -1,0 +1,172 @@
+//! Listing a directory: names and types, without opening an entry.
+//!
+//! May touch: `permit`, `resolve`, the handle of the listed directory.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::access::Operation;
+use crate::dir::Dir;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::metadata::{FileType, Metadata};
+use crate::ops::{contradiction, open, read_link, stat};
+use crate::path::relative::RelPath;
+use crate::path::uri;
+use crate::permit::Permit;
+use crate::resolve::{Found, Want, resolve};
+use crate::root::{Place, Start};
+use crate::text;
+
+pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
+    let below_floor = match &place.start {
+        Some(start) => start.path.join(&path),
+        None => path.clone(),
+    };
+    let mut listed = Place { start: None, ..place.clone() };
+    let Found::Dir(dir) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)? else {
+        return Err(contradiction());
+    };
+    let entries = dir.entries().map_err(|error| Error::from_io(&error))?;
+    listed.start = Some(Start { dir: Arc::new(dir), path: below_floor });
+    Ok(ReadDir { place: listed, entries })
+}
+
+/// The entries of a directory, in the order of the file system, without `.` and `..`.
+///
+/// One descriptor is held for the directory, whatever the number of entries. Each step checks again that the authority has not been
+/// taken back.
+pub struct ReadDir {
+    place: Place,
+    entries: cap_std::fs::ReadDir,
+}
+
+impl Iterator for ReadDir {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Err(kind) = self.place.root.shared.lease.check() {
+            return Some(Err(kind.into()));
+        }
+        let entry = self.entries.next()?;
+        Some(entry.map_err(|error| Error::from_io(&error)).map(|entry| Entry {
+            place: self.place.clone(),
+            name: entry.file_name(),
+            // From the listing itself; where the file system does not tell, by a stat that follows nothing.
+            file_type: entry.file_type().map_or(FileType::Special, FileType::from),
+        }))
+    }
+}
+
+impl fmt::Debug for ReadDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadDir").field("root", &self.place.root.name.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// One entry of a directory. Its operations go through the directory that was listed, by handle, and are decided anew each time.
+#[derive(Clone)]
+pub struct Entry {
+    place: Place,
+    name: OsString,
+    file_type: FileType,
+}
+
+impl Entry {
+    /// The name, to the byte.
+    #[must_use]
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// The name as text that loses nothing: the name itself, or, where it is not UTF-8 or has characters that deceive the eye, the
+    /// entry's whole `root://` URI, which any path argument takes.
+    #[must_use]
+    pub fn name_text(&self) -> Cow<'_, str> {
+        match self.name.to_str() {
+            Some(name) if !name.contains(text::is_deceptive) => Cow::Borrowed(name),
+            _ => Cow::Owned(self.uri()),
+        }
+    }
+
+    /// The `root://NAME/relative` URI of the entry, by the path that the directory was listed by. Never a host path.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        uri::write(&self.place.root.name, &self.place.path_from_root(&RelPath::single(&self.name)))
+    }
+
+    /// The type, from the listing; a link is a link.
+    #[must_use]
+    pub fn file_type(&self) -> FileType {
+        self.file_type
+    }
+
+    fn on<T>(&self, operation: impl FnOnce(Place, RelPath) -> Result<T>) -> Result<T> {
+        operation(self.place.clone(), RelPath::single(&self.name)).map_err(|error| error.about(self.name_text()))
+    }
+
+    /// Opens the file for reading; a link is followed within the bounds of the listed root or `Dir`.
+    ///
+    /// # Errors
+    /// As [`Roots::open`](crate::Roots::open).
+    pub fn open(&self) -> Result<File> {
+        self.on(open::file)
+    }
+
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// As [`Roots::open_dir`](crate::Roots::open_dir).
+    pub fn open_dir(&self) -> Result<Dir> {
+        self.on(open::dir)
+    }
+
+    /// Lists the directory.
+    ///
+    /// # Errors
+    /// As [`Roots::read_dir`](crate::Roots::read_dir).
+    pub fn read_dir(&self) -> Result<ReadDir> {
+        self.on(read_dir)
+    }
+
+    /// Reads the whole file. Limit: 64 MiB unless the builder says otherwise.
+    ///
+    /// # Errors
+    /// As [`Roots::read`](crate::Roots::read).
+    pub fn read(&self) -> Result<Vec<u8>> {
+        self.on(open::read)
+    }
+
+    /// Reads the whole file as UTF-8 text. Limit: 64 MiB unless the builder says otherwise.
+    ///
+    /// # Errors
+    /// As [`Roots::read_to_string`](crate::Roots::read_to_string).
+    pub fn read_to_string(&self) -> Result<String> {
+        self.on(open::read_to_string)
+    }
+
+    /// Metadata of the entry itself; a link is not followed.
+    ///
+    /// # Errors
+    /// As [`Roots::symlink_metadata`](crate::Roots::symlink_metadata).
+    pub fn metadata(&self) -> Result<Metadata> {
+        self.on(stat::symlink_metadata)
+    }
+
+    /// The text of the link.
+    ///
+    /// # Errors
+    /// As [`Roots::read_link`](crate::Roots::read_link).
+    pub fn read_link(&self) -> Result<PathBuf> {
+        self.on(read_link::read_link)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name_text()).field("file_type", &self.file_type).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! Absolute paths of the host, as text to compare: roots' spellings, callers' absolute paths, absolute link targets.
+//!
+//! May touch: `style`, `relative`, the error details. No I/O; nothing here opens anything (TEXT-ROUTES-ONLY).
+
+use std::path::Path;
+
+use crate::error::Detail;
+use crate::path::relative::{RelPath, Step};
+use crate::path::style::PathStyle;
+
+/// Where an absolute path starts.
+#[derive(Clone, PartialEq, Eq)]
+enum Anchor {
+    /// `/`.
+    Slash,
+    /// `C:\`, the letter in upper case.
+    Drive(char),
+    /// `\\server\share`, both folded to lower case.
+    Share(String, String),
+}
+
+/// An absolute path: an anchor and the names behind it. No `Debug`: it is a host path.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct HostPath {
+    anchor: Anchor,
+    rest: RelPath,
+    style: PathStyle,
+}
+
+impl HostPath {
+    /// Reads `text` if it is absolute by the rules of `style`; `None` if it is relative.
+    pub(crate) fn parse(text: &str, style: PathStyle) -> Result<Option<Self>, Detail> {
+        let Some((anchor, rest)) = split_anchor(text, style)? else { return Ok(None) };
+        Ok(Some(Self { anchor, rest: RelPath::parse(rest, style)?, style }))
+    }
+
+    /// Reads an absolute path that the operator's system gave, or a link's target; `None` if it is relative or has no form of ours.
+    pub(crate) fn from_disk(path: &Path) -> Option<Self> {
+        let style = PathStyle::host();
+        if style == PathStyle::Unix {
+            return path.has_root().then(|| Self { anchor: Anchor::Slash, rest: RelPath::from_disk(path), style });
+        }
+        let text = path.to_str()?;
+        let text = text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC\\")).unwrap_or(text);
+        Self::parse(text, style).ok().flatten()
+    }
+
+    /// If `self` is `prefix` or lies below it by text, the names behind `prefix`.
+    pub(crate) fn below(&self, prefix: &HostPath) -> Option<RelPath> {
+        if self.anchor != prefix.anchor || self.rest.depth() < prefix.rest.depth() {
+            return None;
+        }
+        let same = |(own, other): (Step<'_>, Step<'_>)| match (own, other) {
+            (Step::Name(own), Step::Name(other)) => match (own.to_str(), other.to_str()) {
+                (Some(own), Some(other)) => self.style.same_name(own, other),
+                _ => own == other,
+            },
+            // `..` in either text: what it leads to is not known here, so the texts do not match.
+            (Step::Parent, _) | (_, Step::Parent) => false,
+        };
+        self.rest.steps().zip(prefix.rest.steps()).all(same).then(|| self.rest.skip(prefix.rest.depth()))
+    }
+
+    /// This path, then `rest`.
+    pub(crate) fn join(&self, rest: &RelPath) -> Self {
+        Self { anchor: self.anchor.clone(), rest: self.rest.join(rest), style: self.style }
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.rest.depth()
+    }
+}
+
+/// The anchor of an absolute text and what follows it; `None` for a relative text.
+fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, Detail> {
+    if style == PathStyle::Unix {
+        return Ok(text.strip_prefix('/').map(|rest| (Anchor::Slash, rest)));
+    }
+    let mut chars = text.chars();
+    match (chars.next(), chars.next(), chars.next()) {
+        (Some(a), Some(b), c) if style.is_separator(a) && style.is_separator(b) => {
+            if matches!(c, Some('?' | '.')) || text.starts_with("\\??") {
+                return Err(Detail::DeviceNamespace);
+            }
+            let mut pieces = chars.as_str().splitn(3, |c| style.is_separator(c));
+            // The third character was taken off above, and belongs to the server's name.
+            let server = format!("{}{}", c.map(String::from).unwrap_or_default(), pieces.next().unwrap_or_default());
+            let (share, rest) = (pieces.next().unwrap_or_default(), pieces.next().unwrap_or_default());
+            if server.is_empty() || share.is_empty() || c.is_some_and(|c| style.is_separator(c)) {
+                return Err(Detail::WindowsName);
+            }
+            Ok(Some((Anchor::Share(server.to_lowercase(), share.to_lowercase()), rest)))
+        }
+        (Some(letter), Some(':'), separator) if letter.is_ascii_alphabetic() => match separator {
+            Some(c) if style.is_separator(c) => Ok(Some((Anchor::Drive(letter.to_ascii_uppercase()), chars.as_str()))),
+            // `C:` and `C:x` mean the current directory of that drive: nobody's intention, and not ours to know.
+            _ => Err(Detail::NotAbsolute),
+        },
+        (Some(first), _, _) if style.is_separator(first) => Err(Detail::NotAbsolute),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str, style: PathStyle) -> HostPath {
+        HostPath::parse(text, style).ok().flatten().unwrap()
+    }
+
+    fn below(text: &str, prefix: &str, style: PathStyle) -> Option<String> {
+        path(text, style).below(&path(prefix, style)).map(|rest| rest.as_os_str().to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn prefixes_are_compared_by_name() {
+        let unix = PathStyle::Unix;
+        assert_eq!(below("/srv/ws/a", "/srv/ws", unix).as_deref(), Some("a"));
+        assert_eq!(below("/srv/ws", "/srv/ws/", unix).as_deref(), Some("."));
+        assert_eq!(below("/srv//./ws/a", "/srv/ws", unix).as_deref(), Some("a"));
+        assert_eq!(below("/a", "/", unix).as_deref(), Some("a"));
+        assert_eq!(below("/srv/ws-old/a", "/srv/ws", unix), None);
+        assert_eq!(below("/srv", "/srv/ws", unix), None);
+        assert_eq!(below("/srv/x/../ws/a", "/srv/ws", unix), None);
+        assert_eq!(below("/srv/ws/../out", "/srv/ws", unix).as_deref(), Some("../out"));
+    }
+
+    #[test]
+    fn drives_and_shares_fold_case() {
+        let windows = PathStyle::Windows;
+        assert_eq!(below(r"c:\Demo\ws\a", r"C:\demo", windows).as_deref(), Some("ws/a"));
+        assert_eq!(below("C:/demo/a", r"c:\demo", windows).as_deref(), Some("a"));
+        assert_eq!(below(r"Z:\", r"Z:\", windows).as_deref(), Some("."));
+        assert_eq!(below(r"\\Host\Share\d\x", r"\\host\share\d", windows).as_deref(), Some("x"));
+        assert_eq!(below(r"\\host\share2\x", r"\\host\share", windows), None);
+        assert_eq!(below(r"D:\demo\a", r"C:\demo", windows), None);
+    }
+
+    #[test]
+    fn half_absolute_and_device_texts_are_refused() {
+        for text in ["C:", "C:a", r"\a", "/a", r"\\?\C:\a", r"\\.\pipe\x", r"\??\C:\a", r"\\", r"\\host", r"\\\host\share"] {
+            assert!(HostPath::parse(text, PathStyle::Windows).is_err(), "{text}");
+        }
+        assert!(matches!(HostPath::parse("a/b", PathStyle::Windows), Ok(None)));
+        assert!(matches!(HostPath::parse(r"C:\a", PathStyle::Unix), Ok(None)));
+    }
+}

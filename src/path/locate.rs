@@ -1,0 +1,122 @@
+//! Which root a location means, by text alone (TEXT-ROUTES-ONLY).
+//!
+//! May touch: the rest of `path`, the error kinds. No I/O. A wrong match can fail, never widen: whatever is picked here is opened
+//! relative to that root's held directory.
+
+use crate::error::ErrorKind;
+use crate::path::host::HostPath;
+use crate::path::location::Location;
+use crate::path::relative::RelPath;
+use crate::path::uri::RootName;
+
+/// What routing knows of a root.
+pub(crate) struct Route {
+    pub(crate) name: RootName,
+    /// The root's path as given and in canonical form.
+    pub(crate) spellings: Vec<HostPath>,
+}
+
+/// How the caller wrote the path, so that answers can speak the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By an absolute host path or `~`.
+    Host,
+    /// Relative to the first root.
+    Relative,
+    /// By a `root://` URI.
+    Named,
+}
+
+/// A root, by its index, and the path below it.
+#[derive(Debug)]
+pub(crate) struct Located {
+    pub(crate) root: usize,
+    pub(crate) path: RelPath,
+    pub(crate) form: Form,
+}
+
+/// Picks the root. `home` is the home directory of whoever runs the program.
+pub(crate) fn locate(routes: &[Route], home: Option<&HostPath>, location: Location) -> Result<Located, ErrorKind> {
+    if routes.is_empty() {
+        return Err(ErrorKind::NoRoots);
+    }
+    match location {
+        Location::Relative(path) => Ok(Located { root: 0, path, form: Form::Relative }),
+        Location::Named(name, path) => {
+            let root = routes.iter().position(|route| route.name == name).ok_or(ErrorKind::OutsideRoots)?;
+            Ok(Located { root, path, form: Form::Named })
+        }
+        Location::Host(path) => locate_host(routes, &path),
+        Location::Home(path) => locate_host(routes, &home.ok_or(ErrorKind::OutsideRoots)?.join(&path)),
+    }
+}
+
+/// The deepest root whose spelling the path lies below. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
+/// root is preferred: it may well hold the place that is meant.
+fn locate_host(routes: &[Route], path: &HostPath) -> Result<Located, ErrorKind> {
+    let matches = routes.iter().enumerate().flat_map(|(root, route)| {
+        route.spellings.iter().filter_map(move |spelling| path.below(spelling).map(|rest| (root, spelling.depth(), rest)))
+    });
+    matches
+        .max_by_key(|(root, depth, rest)| (!rest.climbs_above(0), *depth, std::cmp::Reverse(*root)))
+        .map(|(root, _, path)| Located { root, path, form: Form::Host })
+        .ok_or(ErrorKind::OutsideRoots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::style::PathStyle;
+
+    fn host(text: &str) -> HostPath {
+        HostPath::parse(text, PathStyle::Unix).ok().flatten().unwrap()
+    }
+
+    fn routes() -> Vec<Route> {
+        [("ws", vec!["/srv/demo/ws", "/srv/demo/wslink"]), ("inner", vec!["/srv/demo/ws/in"]), ("all", vec!["/srv"])]
+            .into_iter()
+            .map(|(name, spellings)| Route {
+                name: RootName::parse(name).unwrap(),
+                spellings: spellings.into_iter().map(host).collect(),
+            })
+            .collect()
+    }
+
+    fn route(text: &str) -> Result<(usize, String), ErrorKind> {
+        let location = Location::parse(text, PathStyle::Unix).map_err(|error| error.kind())?;
+        locate(&routes(), Some(&host("/srv/demo/ws/home")), location)
+            .map(|at| (at.root, at.path.as_os_str().to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn deepest_spelling_wins() {
+        assert_eq!(route("/srv/demo/ws/a"), Ok((0, "a".into())));
+        assert_eq!(route("/srv/demo/wslink/a"), Ok((0, "a".into())));
+        assert_eq!(route("/srv/demo/ws/in/a"), Ok((1, "a".into())));
+        assert_eq!(route("/srv/demo/ws-old/a"), Ok((2, "demo/ws-old/a".into())));
+        assert_eq!(route("/etc/passwd"), Err(ErrorKind::OutsideRoots));
+    }
+
+    #[test]
+    fn climbing_out_prefers_the_outer_root() {
+        assert_eq!(route("/srv/demo/ws/in/../a"), Ok((0, "in/../a".into())));
+        assert_eq!(route("/srv/demo/ws/in/b/../a"), Ok((1, "b/../a".into())));
+        assert_eq!(route("/srv/../etc"), Ok((2, "../etc".into())));
+    }
+
+    #[test]
+    fn other_forms() {
+        assert_eq!(route("a/b"), Ok((0, "a/b".into())));
+        assert_eq!(route("root://inner/a"), Ok((1, "a".into())));
+        assert_eq!(route("root://nobody/a"), Err(ErrorKind::OutsideRoots));
+        assert_eq!(route("~/x"), Ok((0, "home/x".into())));
+    }
+
+    #[test]
+    fn nothing_granted_nothing_reached() {
+        for text in ["a", "/a", "root://a/b", "~"] {
+            let location = Location::parse(text, PathStyle::Unix).unwrap();
+            assert_eq!(locate(&[], None, location).unwrap_err(), ErrorKind::NoRoots);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The names below a root: what every resolution works on.
+//!
+//! May touch: `style`, the error details. No I/O.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path};
+
+use crate::error::Detail;
+use crate::path::style::PathStyle;
+use crate::path::{DEPTH_LIMIT, PATH_LIMIT};
+
+/// One step of a resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    /// `..`, to be taken from where the walk then stands; it is never cleaned away by text.
+    Parent,
+    /// One name: not empty, no separator, no NUL, neither `.` nor `..`.
+    Name(&'a OsStr),
+}
+
+/// Steps in order, without `.` and without empty ones, and whether the result has to be a directory (a slash or a dot at the end).
+/// The slash itself is not kept: a slash behind a link's name is what GHSA-hp8f-xmx4-4qrg was made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RelPath {
+    /// The steps, joined by `/`.
+    joined: OsString,
+    depth: usize,
+    must_be_dir: bool,
+    /// Typed by a caller, who may use another Unicode form than the disk.
+    typed: bool,
+}
+
+impl RelPath {
+    /// Reads text that a caller typed, by the rules of `style`.
+    pub(crate) fn parse(text: &str, style: PathStyle) -> Result<Self, Detail> {
+        if text.len() > PATH_LIMIT {
+            return Err(Detail::PathTooLong { limit: PATH_LIMIT });
+        }
+        let mut path = Self::typed();
+        for piece in text.split(|c| style.is_separator(c)) {
+            match piece {
+                "" | "." => path.push_dot(),
+                ".." => path.push_parent(),
+                name => {
+                    style.check_name(name)?;
+                    path.push_name(OsStr::new(name));
+                }
+            }
+        }
+        path.checked_depth()
+    }
+
+    /// The start of a path that a caller typed.
+    pub(crate) fn typed() -> Self {
+        Self { typed: true, ..Self::default() }
+    }
+
+    /// `self`, unless it is too deep to be asked for.
+    pub(crate) fn checked_depth(self) -> Result<Self, Detail> {
+        if self.depth > DEPTH_LIMIT { Err(Detail::TooDeep { limit: DEPTH_LIMIT }) } else { Ok(self) }
+    }
+
+    /// Reads text that the file system gave: a link's target, or part of the operator's path. Bytes are kept as they are, and the
+    /// system's own limits are the limits.
+    pub(crate) fn from_disk(text: &Path) -> Self {
+        let mut path = Self::default();
+        for component in text.components() {
+            match component {
+                Component::ParentDir => path.push_parent(),
+                Component::Normal(name) => path.push_name(name),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        let bytes = text.as_os_str().as_encoded_bytes();
+        path.must_be_dir |= path.joined.is_empty() || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+        path
+    }
+
+    /// One name from a listing.
+    pub(crate) fn single(name: &OsStr) -> Self {
+        Self { joined: name.to_owned(), depth: 1, ..Self::default() }
+    }
+
+    pub(crate) fn push_name(&mut self, name: &OsStr) {
+        self.push(name);
+        self.must_be_dir = false;
+    }
+
+    pub(crate) fn push_parent(&mut self) {
+        self.push(OsStr::new(".."));
+        self.must_be_dir = true;
+    }
+
+    /// `.` or an empty piece: it only says that what stands before it is a directory.
+    pub(crate) fn push_dot(&mut self) {
+        self.must_be_dir = true;
+    }
+
+    fn push(&mut self, piece: &OsStr) {
+        if !self.joined.is_empty() {
+            self.joined.push("/");
+        }
+        self.joined.push(piece);
+        self.depth += 1;
+    }
+
+    fn push_step(&mut self, step: Step<'_>) {
+        match step {
+            Step::Parent => self.push_parent(),
+            Step::Name(name) => self.push_name(name),
+        }
+    }
+
+    /// `self`, then `rest` from there.
+    pub(crate) fn join(&self, rest: &RelPath) -> RelPath {
+        let mut path = Self { typed: rest.typed, ..self.clone() };
+        rest.steps().for_each(|step| path.push_step(step));
+        path.must_be_dir |= rest.must_be_dir;
+        path
+    }
+
+    /// What is left behind the first `count` steps.
+    pub(crate) fn skip(&self, count: usize) -> RelPath {
+        let mut path = Self { typed: self.typed, ..Self::default() };
+        self.steps().skip(count).for_each(|step| path.push_step(step));
+        path.must_be_dir |= self.must_be_dir || path.is_empty();
+        path
+    }
+
+    /// If the names of `prefix` come first in `self`, the rest. Exact, since no text of a caller is involved.
+    pub(crate) fn below(&self, prefix: &RelPath) -> Option<RelPath> {
+        let same = |(own, other): (Step<'_>, Step<'_>)| own == other && own != Step::Parent;
+        let starts = self.depth >= prefix.depth && self.steps().zip(prefix.steps()).all(same);
+        starts.then(|| self.skip(prefix.depth))
+    }
+
+    /// The steps. They are `Normal` and `ParentDir` only, since the text is made of nothing else.
+    pub(crate) fn steps(&self) -> impl DoubleEndedIterator<Item = Step<'_>> {
+        Path::new(&self.joined).components().map(|component| match component {
+            Component::ParentDir => Step::Parent,
+            other => Step::Name(other.as_os_str()),
+        })
+    }
+
+    /// The text for a system call: the steps joined by `/`, `.` for the root itself, never with a slash at the end.
+    pub(crate) fn as_os_str(&self) -> &OsStr {
+        if self.joined.is_empty() { OsStr::new(".") } else { &self.joined }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.joined.is_empty()
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(crate) fn must_be_dir(&self) -> bool {
+        self.must_be_dir
+    }
+
+    /// Whether a name on disk in another Unicode form could be meant: only typed texts with a non-ASCII character or a space.
+    pub(crate) fn may_fold(&self) -> bool {
+        self.typed && self.joined.as_encoded_bytes().iter().any(|byte| *byte == b' ' || !byte.is_ascii())
+    }
+
+    /// Whether `..` takes it more than `depth` directories above its start at some point, were all names plain directories. A
+    /// statement about text: for routing and for showing link texts, never for opening.
+    pub(crate) fn climbs_above(&self, depth: usize) -> bool {
+        let mut depth = depth;
+        for step in self.steps() {
+            depth = match (step, depth) {
+                (Step::Name(_), depth) => depth + 1,
+                (Step::Parent, 0) => return true,
+                (Step::Parent, depth) => depth - 1,
+            };
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> RelPath {
+        RelPath::parse(text, PathStyle::Unix).unwrap()
+    }
+
+    #[test]
+    fn dots_and_slashes_become_a_flag() {
+        for (text, joined, dir) in [
+            ("a/b", "a/b", false),
+            ("./a//b", "a/b", false),
+            ("a/", "a", true),
+            ("a/.", "a", true),
+            ("a/./", "a", true),
+            (".", ".", true),
+            ("./", ".", true),
+            ("a/..", "a/..", true),
+            ("a/../b", "a/../b", false),
+        ] {
+            let path = parse(text);
+            assert_eq!((path.as_os_str(), path.must_be_dir()), (OsStr::new(joined), dir), "{text}");
+        }
+    }
+
+    #[test]
+    fn dot_dot_is_never_cleaned() {
+        assert_eq!(parse("a/../../b").steps().count(), 4);
+        assert!(parse("a/../../b").climbs_above(0));
+        assert!(!parse("a/../../b").climbs_above(1));
+        assert!(!parse("a/../b").climbs_above(0));
+    }
+
+    #[test]
+    fn limits_are_ours() {
+        assert_eq!(RelPath::parse(&"./".repeat(2048), PathStyle::Unix), Err(Detail::PathTooLong { limit: PATH_LIMIT }));
+        assert_eq!(RelPath::parse(&"a/".repeat(257), PathStyle::Unix), Err(Detail::TooDeep { limit: DEPTH_LIMIT }));
+        assert!(RelPath::parse(&"a/".repeat(256), PathStyle::Unix).is_ok());
+    }
+
+    #[test]
+    fn windows_text_has_two_separators() {
+        let path = RelPath::parse(r"a\b/..\c\", PathStyle::Windows).unwrap();
+        assert_eq!((path.as_os_str(), path.must_be_dir()), (OsStr::new("a/b/../c"), true));
+        assert_eq!(parse(r"a\b").depth(), 1);
+    }
+
+    #[test]
+    fn link_texts_keep_their_end() {
+        for (text, dir) in [("a", false), ("a/", true), ("a/.", true), (".", true), ("..", true), ("../a", false)] {
+            assert_eq!(RelPath::from_disk(Path::new(text)).must_be_dir(), dir, "{text}");
+        }
+    }
+
+    #[test]
+    fn skip_and_join_are_inverse() {
+        let path = parse("a/b/../c");
+        for cut in 0..=4 {
+            let mut head = RelPath::default();
+            path.steps().take(cut).for_each(|step| head.push_step(step));
+            assert_eq!(head.join(&path.skip(cut)).as_os_str(), path.as_os_str());
+        }
+    }
+}

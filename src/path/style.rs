@@ -1,0 +1,122 @@
+//! The lexical rules of a platform as a value, so that both are tested everywhere.
+//!
+//! May touch: nothing but the error details.
+
+use std::borrow::Cow;
+
+use crate::error::Detail;
+use crate::path::NAME_LIMIT;
+
+/// Which platform's rules a path text is read by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum PathStyle {
+    /// `/` separates; every other character is part of a name.
+    Unix,
+    /// `/` and `\` separate; drives, shares and reserved names have their meaning.
+    Windows,
+}
+
+impl PathStyle {
+    /// The style of the platform that this was compiled for.
+    pub(crate) const fn host() -> Self {
+        if cfg!(windows) { PathStyle::Windows } else { PathStyle::Unix }
+    }
+
+    pub(crate) fn is_separator(self, c: char) -> bool {
+        c == '/' || (self == PathStyle::Windows && c == '\\')
+    }
+
+    /// Whether `name` (not empty, no separator, neither `.` nor `..`) can be one name on this platform.
+    pub(crate) fn check_name(self, name: &str) -> Result<(), Detail> {
+        let length = match self {
+            PathStyle::Unix => name.len(),
+            PathStyle::Windows => name.encode_utf16().count(),
+        };
+        if length > NAME_LIMIT {
+            return Err(Detail::NameTooLong { limit: NAME_LIMIT });
+        }
+        if self == PathStyle::Windows && !is_windows_name(name) {
+            return Err(Detail::WindowsName);
+        }
+        Ok(())
+    }
+
+    /// Whether two names may mean the same, for choosing a root by text. Too generous an answer is harmless (TEXT-ROUTES-ONLY).
+    pub(crate) fn same_name(self, a: &str, b: &str) -> bool {
+        if a == b {
+            return true;
+        }
+        let (a, b) = (folded(a), folded(b));
+        a == b || (self == PathStyle::Windows && a.to_lowercase() == b.to_lowercase())
+    }
+}
+
+/// `name` in the form in which names that look alike are one: NFC (UAX #15), and the no-break spaces that some systems put into
+/// file names as the plain space that people type.
+pub(crate) fn folded(name: &str) -> Cow<'_, str> {
+    use unicode_normalization::UnicodeNormalization;
+    if name.is_ascii() {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.nfc().map(|c| if matches!(c, '\u{a0}' | '\u{202f}') { ' ' } else { c }).collect())
+}
+
+/// Names that reach a file of that name and nothing else: no stream (`:`), no wildcard, no trailing dot or space that the system
+/// would cut off, no device. Source: "Naming Files, Paths, and Namespaces" in the Win32 documentation.
+fn is_windows_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_ascii_uppercase();
+    !name.ends_with(['.', ' '])
+        && !name.contains(|c: char| c < ' ' || matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\' | '/'))
+        && !is_windows_device(&stem)
+}
+
+/// The superscript digits count as digits in device names, see CVE-2024-51756.
+fn is_windows_device(stem: &str) -> bool {
+    let numbered = |prefix: &str| {
+        stem.strip_prefix(prefix).is_some_and(|rest| {
+            let mut rest = rest.chars();
+            matches!((rest.next(), rest.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
+        })
+    };
+    matches!(stem, "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$") || numbered("COM") || numbered("LPT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_refuses_devices_streams_and_trimmed_names() {
+        for name in
+            ["NUL", "nul.txt", "con", "COM1.log", "com²", "LPT9", "CONIN$", "nul .txt", "a:b", "a.", "a ", "a?", "a\u{1}b"]
+        {
+            assert!(PathStyle::Windows.check_name(name).is_err(), "{name:?}");
+        }
+        for name in ["null", "com", "com10", "console", "a.b", " a", "naïve.txt", "LPTx"] {
+            assert!(PathStyle::Windows.check_name(name).is_ok(), "{name:?}");
+        }
+    }
+
+    /// WIN-12: the rules of one platform are not applied on the other.
+    #[test]
+    fn unix_takes_what_windows_refuses() {
+        for name in ["NUL", "a:b", "name.", "a ", "a\\b"] {
+            assert!(PathStyle::Unix.check_name(name).is_ok(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_have_255_bytes_at_most() {
+        assert!(PathStyle::Unix.check_name(&"n".repeat(255)).is_ok());
+        assert!(PathStyle::Unix.check_name(&"n".repeat(256)).is_err());
+        assert!(PathStyle::Unix.check_name(&"é".repeat(128)).is_err());
+        assert!(PathStyle::Windows.check_name(&"é".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn routing_sees_through_unicode_forms() {
+        assert!(PathStyle::Unix.same_name("caf\u{e9}", "cafe\u{301}"));
+        assert!(!PathStyle::Unix.same_name("Cafe", "cafe"));
+        assert!(PathStyle::Windows.same_name("C\u{c9}", "cE\u{301}"));
+    }
+}

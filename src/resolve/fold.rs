@@ -1,0 +1,39 @@
+//! A name asked for in another Unicode form than the disk has it.
+//!
+//! May touch: one held directory's listing. Containment plays no part: the answer is a name of that directory, opened like any other.
+
+use std::ffi::{OsStr, OsString};
+
+use cap_std::fs::Dir;
+
+use crate::path::style::folded;
+
+/// Most entries that are looked at for one name.
+const ENTRY_LIMIT: usize = 100_000;
+
+/// The names in a directory that look like the one asked for.
+pub(super) enum Fold {
+    Nothing,
+    One(OsString),
+    Several,
+}
+
+/// Looks for `name` (not there byte for byte) among the names of `dir` in folded form. A directory that cannot be listed, or is too
+/// large to be searched, has nothing.
+pub(super) fn find(dir: &Dir, name: &OsStr) -> Fold {
+    let (Some(name), Ok(entries)) = (name.to_str(), dir.entries()) else { return Fold::Nothing };
+    let wanted = folded(name);
+    let mut found = Fold::Nothing;
+    for entry in entries.take(ENTRY_LIMIT) {
+        let Ok(entry) = entry else { return Fold::Nothing };
+        let entry = entry.file_name();
+        let Some(text) = entry.to_str() else { continue };
+        if folded(text) == wanted {
+            found = match found {
+                Fold::Nothing => Fold::One(entry),
+                Fold::One(_) | Fold::Several => Fold::Several,
+            };
+        }
+    }
+    found
+}

@@ -1,0 +1,224 @@
+//! One name, from a held directory, never following it.
+//!
+//! May touch: one held directory and one name at a time. The name is a single component (no separator, neither `.` nor `..`), so the
+//! system call cannot leave the directory whatever the name turns out to be.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
+
+use cap_std::fs::{Dir, Metadata};
+
+/// What a name on the way turned out to be.
+pub(crate) enum Entered {
+    Dir(Dir),
+    /// A link, with its text, read from the very link that was seen.
+    Link(PathBuf),
+    Other,
+}
+
+/// What a last name turned out to be.
+pub(crate) enum Opened {
+    File(std::fs::File, Metadata),
+    Link(PathBuf),
+}
+
+/// A last name, looked at without opening it.
+pub(crate) struct Seen {
+    pub(crate) metadata: Metadata,
+    /// The text, if it is a link.
+    pub(crate) link: Option<PathBuf>,
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{enter, on_kernel_file_system, open, reenter, see, text_of};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use portable::{enter, open, reenter, see};
+
+/// How often a name that changes its kind between two calls is looked at again.
+const RETRIES: usize = 16;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    /// Non-blocking, so that a pipe does not wait for its other end; without a controlling terminal (open(2)).
+    const READ: OFlags =
+        OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+    fn open_one(dir: &Dir, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
+        rustix::io::retry_on_intr(|| openat(dir, name, flags, Mode::empty())).map(File::from)
+    }
+
+    /// A directory to walk on from. `O_PATH` needs search permission only, as the kernel's own resolution does.
+    pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
+        match open_one(dir, name, PATH | OFlags::DIRECTORY) {
+            Ok(file) => return Ok(Entered::Dir(Dir::from_std_file(file))),
+            // ENOTDIR for a link as well: `O_NOFOLLOW` and `O_DIRECTORY` meet (open(2)). ELOOP on some file systems.
+            Err(Errno::NOTDIR | Errno::LOOP) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // A handle to the name itself: what it is and what it says cannot come apart any more.
+        let file = open_one(dir, name, PATH)?;
+        let metadata = Metadata::from_file(&file)?;
+        if metadata.is_symlink() {
+            return Ok(Entered::Link(link_text(dir, &file)?));
+        }
+        // It was exchanged for a directory between the two calls: this handle is one.
+        Ok(if metadata.is_dir() { Entered::Dir(Dir::from_std_file(file)) } else { Entered::Other })
+    }
+
+    /// The search permission that the kernel asks for before it takes `..` from a directory.
+    pub(crate) fn reenter(dir: &Dir) -> io::Result<()> {
+        open_one(dir, OsStr::new("."), PATH | OFlags::DIRECTORY).map(drop).map_err(io::Error::from)
+    }
+
+    pub(crate) fn open(dir: &Dir, name: &OsStr) -> io::Result<Opened> {
+        for _ in 0..RETRIES {
+            match open_one(dir, name, READ) {
+                Ok(file) => {
+                    let metadata = Metadata::from_file(&file)?;
+                    return Ok(Opened::File(file, metadata));
+                }
+                Err(Errno::LOOP) => {
+                    let file = open_one(dir, name, PATH)?;
+                    if Metadata::from_file(&file)?.is_symlink() {
+                        return Ok(Opened::Link(link_text(dir, &file)?));
+                    }
+                }
+                // A lease that another process holds on the file (fcntl(2)); it is broken or given up shortly.
+                Err(Errno::AGAIN) => std::thread::yield_now(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
+        let file = open_one(dir, name, PATH)?;
+        let metadata = Metadata::from_file(&file)?;
+        let link = if metadata.is_symlink() { Some(link_text(dir, &file)?) } else { None };
+        Ok(Seen { metadata, link })
+    }
+
+    /// The text of a link by a handle to the link. A magic link (one that the kernel follows by itself, not by its text) gets a text
+    /// that no floor contains, so that it is an escape on every way.
+    fn link_text(parent: &Dir, link: &File) -> io::Result<PathBuf> {
+        if is_magic(parent, link)? { Ok(PathBuf::from("/")) } else { text_of(link) }
+    }
+
+    /// The text of the link that this handle is of (`readlinkat` with an empty path, readlink(2)).
+    pub(crate) fn text_of(link: &File) -> io::Result<PathBuf> {
+        use std::os::unix::ffi::OsStringExt;
+        let text = readlinkat(link, "", Vec::new())?;
+        Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
+    }
+
+    /// On procfs the links in the top directory have texts that are followed (`self`, `mounts`); the ones below are magic.
+    /// Where the kernel has `openat2`, it knows better and this is not asked.
+    fn is_magic(parent: &Dir, link: &File) -> io::Result<bool> {
+        const PROC_TOP: u64 = 1;
+        if fstatfs(link)?.f_type != PROC_SUPER_MAGIC {
+            return Ok(false);
+        }
+        use cap_fs_ext::MetadataExt;
+        Ok(parent.dir_metadata()?.ino() != PROC_TOP)
+    }
+
+    /// File systems whose files are made up by the kernel. Numbers from statfs(2) and linux/magic.h.
+    pub(crate) fn on_kernel_file_system(file: &File) -> bool {
+        const OTHERS: [u64; 8] = [
+            0x6265_6572, // sysfs
+            0x6462_6720, // debugfs
+            0x7472_6163, // tracefs
+            0x7363_6673, // securityfs
+            0x6265_6570, // configfs
+            0xcafe_4a11, // bpf
+            0x0027_e0eb, // cgroup
+            0x6367_7270, // cgroup2
+        ];
+        fstatfs(file).is_ok_and(|stat| {
+            stat.f_type == PROC_SUPER_MAGIC || u64::try_from(stat.f_type).is_ok_and(|magic| OTHERS.contains(&magic))
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod portable {
+    use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+    use cap_std::fs::OpenOptions;
+
+    use super::*;
+
+    pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
+        for _ in 0..RETRIES {
+            let refusal = match dir.open_dir_nofollow(name) {
+                Ok(dir) => return Ok(Entered::Dir(dir)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+                Err(error) => error,
+            };
+            let metadata = dir.symlink_metadata(name)?;
+            if metadata.is_symlink() {
+                if let Ok(text) = dir.read_link_contents(name) {
+                    return Ok(Entered::Link(text));
+                }
+            } else if metadata.is_dir() {
+                return Err(refusal);
+            } else {
+                return Ok(Entered::Other);
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn reenter(_: &Dir) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn open(dir: &Dir, name: &OsStr) -> io::Result<Opened> {
+        for _ in 0..RETRIES {
+            // Looked at first: here a device would be opened by its name alone.
+            let seen = see(dir, name)?;
+            if let Some(text) = seen.link {
+                return Ok(Opened::Link(text));
+            }
+            let mut options = OpenOptions::new();
+            options.read(true).follow(FollowSymlinks::No).nonblock(true);
+            if seen.metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            if let Ok(file) = dir.open_with(name, &options) {
+                let file = file.into_std();
+                let metadata = Metadata::from_file(&file)?;
+                return Ok(Opened::File(file, metadata));
+            }
+            if see(dir, name)?.link.is_none() {
+                return dir.open_with(name, &options).and_then(|file| {
+                    let file = file.into_std();
+                    let metadata = Metadata::from_file(&file)?;
+                    Ok(Opened::File(file, metadata))
+                });
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
+        for _ in 0..RETRIES {
+            let metadata = dir.symlink_metadata(name)?;
+            if !metadata.is_symlink() {
+                return Ok(Seen { metadata, link: None });
+            }
+            if let Ok(text) = dir.read_link_contents(name) {
+                return Ok(Seen { metadata, link: Some(text) });
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+}

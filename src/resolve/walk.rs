@@ -1,0 +1,233 @@
+//! The guarded walk: one name at a time from the held parent, never following.
+//!
+//! May touch: `step` and `fold`. Sound although every name can change meanwhile: each step starts from a handle that was reached from
+//! the floor, names a single entry of it, and opens that entry itself; a link is read, not followed, and its text is walked by the
+//! same rules; `..` goes back to a handle that is held, and above the floor there is none.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+
+use crate::error::{Detail, Error, ErrorKind};
+use crate::path::host::HostPath;
+use crate::path::relative::{RelPath, Step};
+use crate::resolve::fold::{self, Fold};
+use crate::resolve::step::{self, Entered, Opened};
+use crate::resolve::{Found, Want};
+use crate::root::Place;
+
+/// Most links in one resolution, as in Linux (path_resolution(7)).
+const LINK_LIMIT: usize = 40;
+
+/// Is asked about every name before the name is opened, and told when the walk goes back. Rules on a root are one; the trait is what
+/// lets one walk serve roots with and without.
+pub(crate) trait Judge {
+    /// About to look at `name` in the current directory.
+    fn enter(&mut self, name: &OsStr) -> Result<(), ErrorKind>;
+    /// Back to the parent of the name entered last.
+    fn leave(&mut self);
+    /// Back to the floor.
+    fn restart(&mut self);
+}
+
+/// The judge of a root without rules.
+pub(crate) struct NoRules;
+
+impl Judge for NoRules {
+    fn enter(&mut self, _: &OsStr) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+    fn leave(&mut self) {}
+    fn restart(&mut self) {}
+}
+
+/// A step that owns its name.
+enum Todo {
+    Parent,
+    /// `typed`: by the caller, who may use another Unicode form than the disk. Names from the disk are meant to the byte.
+    Name {
+        name: OsString,
+        typed: bool,
+    },
+}
+
+struct Walk<'a, J> {
+    place: &'a Place,
+    /// Where the walk began: the floor, or a directory held below it.
+    base: Arc<Dir>,
+    /// The path of `base` below the floor; none once the walk has gone back to the floor.
+    base_path: Option<RelPath>,
+    /// Directories entered below `base`.
+    held: Vec<Dir>,
+    /// Steps still to be taken, the next one last.
+    todo: Vec<Todo>,
+    /// Whether the end has to be a directory: the caller's wish or path, or a link's text that ends with a slash.
+    must_be_dir: bool,
+    links: usize,
+    judge: &'a mut J,
+}
+
+pub(crate) fn walk<J: Judge>(place: &Place, path: &RelPath, want: Want, judge: &mut J) -> Result<Found, Error> {
+    let (base, base_path) = match &place.start {
+        Some(start) => (Arc::clone(&start.dir), Some(start.path.clone())),
+        None => (Arc::clone(place.floor_dir()?), None),
+    };
+    for step in base_path.iter().flat_map(RelPath::steps) {
+        if let Step::Name(name) = step {
+            judge.enter(name)?;
+        }
+    }
+    let must_be_dir = path.must_be_dir() || want == Want::Dir;
+    let mut walk = Walk { place, base, base_path, held: Vec::new(), todo: Vec::new(), must_be_dir, links: 0, judge };
+    walk.put(path);
+    walk.run(want, want.follows_last(path))
+}
+
+impl<J: Judge> Walk<'_, J> {
+    fn put(&mut self, path: &RelPath) {
+        self.todo.extend(path.steps().rev().map(|step| match step {
+            Step::Parent => Todo::Parent,
+            Step::Name(name) => Todo::Name { name: name.to_owned(), typed: path.may_fold() },
+        }));
+    }
+
+    fn current(&self) -> &Dir {
+        self.held.last().unwrap_or(&self.base)
+    }
+
+    fn run(&mut self, want: Want, follow_last: bool) -> Result<Found, Error> {
+        while let Some(todo) = self.todo.pop() {
+            match todo {
+                Todo::Parent => self.up()?,
+                Todo::Name { name, typed } => {
+                    let last = self.todo.is_empty() && !self.must_be_dir;
+                    self.judge.enter(&name)?;
+                    match self.name(&name, last.then_some(want), follow_last) {
+                        Ok(Some(found)) => return Ok(found),
+                        Ok(None) => {}
+                        Err(error) if typed && error.kind() == ErrorKind::NotFound => self.fold(&name)?,
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        self.arrive(want)
+    }
+
+    /// One name: the result if it was the last one, otherwise one directory deeper or a link's text ahead.
+    fn name(&mut self, name: &OsStr, last: Option<Want>, follow_last: bool) -> Result<Option<Found>, Error> {
+        match last {
+            None => match step::enter(self.current(), name).map_err(|error| Error::from_io(&error))? {
+                Entered::Dir(dir) => self.held.push(dir),
+                Entered::Link(text) => self.follow(&text)?,
+                Entered::Other => return Err(ErrorKind::NotADirectory.into()),
+            },
+            Some(Want::File) => match step::open(self.current(), name).map_err(|error| file_refusal(&error))? {
+                Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
+                Opened::Link(text) => self.follow(&text)?,
+            },
+            Some(want) => {
+                let seen = step::see(self.current(), name).map_err(|error| Error::from_io(&error))?;
+                match seen.link {
+                    Some(text) if follow_last => self.follow(&text)?,
+                    Some(text) if want == Want::LinkText => {
+                        let depth = self.base_path.as_ref().map_or(0, RelPath::depth) + self.held.len();
+                        return Ok(Some(Found::Link { text, depth: Some(depth) }));
+                    }
+                    None if want == Want::LinkText => return Err(not_a_link()),
+                    _ => return Ok(Some(Found::Metadata(seen.metadata))),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// `..`: back to the directory before, by its handle.
+    fn up(&mut self) -> Result<(), Error> {
+        step::reenter(self.current()).map_err(|error| Error::from_io(&error))?;
+        if self.held.pop().is_some() {
+            self.judge.leave();
+            return Ok(());
+        }
+        // Above the directory that the walk started from: its parents are not held, so they are walked to from the floor.
+        let Some(base_path) = self.base_path.take() else { return Err(ErrorKind::OutsideRoots.into()) };
+        self.restart()?;
+        self.todo.push(Todo::Parent);
+        self.put(&base_path);
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.base = Arc::clone(self.place.floor_dir()?);
+        self.base_path = None;
+        self.held.clear();
+        self.judge.restart();
+        Ok(())
+    }
+
+    /// Puts a link's text ahead of what is left. A text that is absolute counts if it names a place below the floor.
+    fn follow(&mut self, text: &Path) -> Result<(), Error> {
+        self.judge.leave();
+        self.links += 1;
+        if self.links > LINK_LIMIT {
+            return Err(ErrorKind::SymlinkLoop.into());
+        }
+        let target = if text.has_root() || text.is_absolute() {
+            let target = HostPath::from_disk(text).and_then(|target| self.place.below_floor(&target));
+            let target = target.ok_or(ErrorKind::OutsideRoots)?;
+            self.restart()?;
+            target
+        } else {
+            RelPath::from_disk(text)
+        };
+        if self.todo.is_empty() {
+            self.must_be_dir |= target.must_be_dir();
+        }
+        self.put(&target);
+        Ok(())
+    }
+
+    /// Nothing is there by this name: is there one that only its Unicode form tells apart?
+    fn fold(&mut self, name: &OsStr) -> Result<(), Error> {
+        match fold::find(self.current(), name) {
+            Fold::One(found) if found != name => {
+                self.judge.leave();
+                self.todo.push(Todo::Name { name: found, typed: false });
+                Ok(())
+            }
+            // The very name appeared meanwhile, or nothing fits.
+            Fold::One(_) | Fold::Nothing => Err(ErrorKind::NotFound.into()),
+            Fold::Several => Err(Error::detailed(ErrorKind::Ambiguous, Detail::SeveralForms)),
+        }
+    }
+
+    /// All steps are taken, and the current directory is what they lead to.
+    fn arrive(&mut self, want: Want) -> Result<Found, Error> {
+        let io = |error: std::io::Error| Error::from_io(&error);
+        match want {
+            Want::File => Err(ErrorKind::IsADirectory.into()),
+            Want::LinkText => Err(not_a_link()),
+            Want::Metadata | Want::OwnMetadata => self.current().dir_metadata().map(Found::Metadata).map_err(io),
+            Want::Dir => match self.held.pop() {
+                Some(dir) => Ok(Found::Dir(dir)),
+                None => self.base.try_clone().map(Found::Dir).map_err(io),
+            },
+        }
+    }
+}
+
+fn not_a_link() -> Error {
+    Error::detailed(ErrorKind::InvalidArgument, Detail::NotALink)
+}
+
+/// Opening a socket, or a device without a driver, fails with ENXIO or ENODEV (open(2)); they have no `std::io::ErrorKind`.
+fn file_refusal(error: &std::io::Error) -> Error {
+    const ENXIO: i32 = 6;
+    const ENODEV: i32 = 19;
+    match error.raw_os_error() {
+        Some(ENXIO | ENODEV) if cfg!(unix) => ErrorKind::SpecialFile.into(),
+        _ => Error::from_io(error),
+    }
+}
