@@ -1,1 +1,7 @@
-//! x
+//! Generators, trees and oracles for cap-roots: a plain library that knows no fuzzer.
+//!
+//! Tests and fuzz targets use the same code, so that what a fuzzer finds can be replayed by `cargo test`.
+
+pub mod poison;
+pub mod tree;
+pub mod vocabulary;

@@ -1,0 +1,36 @@
+//! What several test binaries share.
+
+use cap_roots::{Access, Builder, Error, Roots};
+use cap_roots_oracle::tree::Tree;
+
+pub(crate) mod privilege;
+pub(crate) mod rows;
+
+/// Which way paths are resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// `openat2` first, the guarded walk where it cannot tell.
+    Fast,
+    /// The guarded walk alone.
+    Walk,
+}
+
+pub(crate) fn builder(way: Way) -> Builder {
+    match way {
+        Way::Fast => Roots::builder(),
+        Way::Walk => Roots::builder().without_openat2(),
+    }
+}
+
+#[allow(dead_code, reason = "not every test binary needs it")]
+pub(crate) fn roots(tree: &Tree, way: Way) -> Roots {
+    builder(way).named("root", tree.root(), Access::Write).open().unwrap()
+}
+
+#[allow(dead_code, reason = "not every test binary needs it")]
+pub(crate) fn code<T>(result: Result<T, Error>) -> &'static str {
+    match result {
+        Ok(_) => "ok",
+        Err(error) => error.code(),
+    }
+}

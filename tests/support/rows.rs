@@ -1,0 +1,93 @@
+//! The rows of `tests/data/reading.jsonl`: a tree, an operation on a path, and what must come of it.
+//!
+//! A line is either a tree (`tree`, `set`) or a row: `id`, `tree`, `op`, `path`, `expect` (`ok` or a code), `reads` (a file's content,
+//! an object's type, a directory's names, a link's text), `root` (another directory as the root), `choice` (why we answer so where
+//! others answer differently), `skip` (why there is nothing to test here).
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_roots::{Access, Error, FileType, Roots};
+use cap_roots_oracle::tree::Tree;
+use libtest_mimic::{Failed, Trial};
+use serde_json::Value;
+
+use super::{Way, builder};
+
+const DATA: &str = include_str!("../data/reading.jsonl");
+
+/// One visible test for each row, by each of the ways.
+pub(crate) fn trials(ways: &[(&'static str, Way)]) -> Vec<Trial> {
+    let mut trees: BTreeMap<String, Arc<Vec<String>>> = BTreeMap::new();
+    let mut trials = Vec::new();
+    for line in DATA.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let tree = line["tree"].as_str().unwrap().to_owned();
+        if let Some(set) = line["set"].as_array() {
+            trees.insert(tree, Arc::new(set.iter().map(|line| line.as_str().unwrap().to_owned()).collect()));
+            continue;
+        }
+        let set = Arc::clone(&trees[&tree]);
+        for (name, way) in ways {
+            let (row, set, way) = (line.clone(), Arc::clone(&set), *way);
+            let skip = row["skip"].is_string();
+            let name = format!("{name}::{}", line["id"].as_str().unwrap());
+            trials.push(Trial::test(name, move || run(&row, &set, way)).with_ignored_flag(skip));
+        }
+    }
+    trials
+}
+
+fn run(row: &Value, set: &[String], way: Way) -> Result<(), Failed> {
+    let text = |key: &str| row[key].as_str();
+    let tree = Tree::build(set)?;
+    let root = tree.root().join(text("root").unwrap_or("."));
+    let roots = builder(way).named("root", root, Access::Write).open()?;
+    let path = tree.expand(text("path").unwrap());
+    let outcome = operate(&roots, text("op").unwrap(), &path);
+    let expect = text("expect").unwrap();
+    match &outcome {
+        Err(error) if error.code() == expect => {
+            let told = format!("{error} {error:?}").replace(&path, "");
+            assert!(!told.contains(tree.base().to_str().unwrap()), "a host path in: {told}");
+            Ok(())
+        }
+        Ok(reads) if expect == "ok" && text("reads").is_none_or(|want| want == reads) => Ok(()),
+        _ => Err(format!("{row}\n  gave {outcome:?}").into()),
+    }
+}
+
+fn operate(roots: &Roots, op: &str, path: &str) -> Result<String, Error> {
+    match op {
+        "open" => roots.open(path).map(|mut file| {
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            text
+        }),
+        "metadata" => roots.metadata(path).map(|metadata| kind(metadata.file_type())),
+        "symlink_metadata" => roots.symlink_metadata(path).map(|metadata| kind(metadata.file_type())),
+        "open_dir" => roots.open_dir(path)?.entries().and_then(names),
+        "read_dir" => roots.read_dir(path).and_then(names),
+        "read_link" => roots.read_link(path).map(|text| Path::new(&text).display().to_string()),
+        "exists" => roots.exists(path).map(|exists| exists.to_string()),
+        _ => unreachable!("no operation {op}"),
+    }
+}
+
+fn names(entries: cap_roots::ReadDir) -> Result<String, Error> {
+    let mut names = entries.map(|entry| Ok(entry?.name().to_string_lossy().into_owned())).collect::<Result<Vec<_>, Error>>()?;
+    names.sort();
+    Ok(names.join(","))
+}
+
+fn kind(file_type: FileType) -> String {
+    match file_type {
+        FileType::File => "file",
+        FileType::Dir => "dir",
+        FileType::Symlink => "symlink",
+        _ => "special",
+    }
+    .to_owned()
+}
