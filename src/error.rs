@@ -214,6 +214,7 @@ struct Inner {
     kind: ErrorKind,
     subject: Subject,
     detail: Option<Detail>,
+    advice: Option<&'static str>,
 }
 
 /// A refusal: a kind, a stable code, and one line of text that is safe to hand to the untrusted side.
@@ -252,6 +253,13 @@ impl Error {
         self.on(Subject::Typed(path.into()))
     }
 
+    /// The same refusal with another advice behind the semicolon, for a program that knows the caller's next step better.
+    #[must_use]
+    pub fn advise(mut self, advice: &'static str) -> Self {
+        self.0.advice = Some(advice);
+        self
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -280,7 +288,7 @@ impl Error {
     }
 
     pub(crate) fn detailed(kind: ErrorKind, detail: Detail) -> Self {
-        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail) }))
+        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail), advice: None }))
     }
 
     pub(crate) fn on(mut self, subject: Subject) -> Self {
@@ -324,16 +332,17 @@ fn is_descriptor_limit(code: i32) -> bool {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: None }))
+        Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: None, advice: None }))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, subject, detail } = &*self.0;
+        let Inner { kind, subject, detail, advice } = &*self.0;
+        let mend = advice.unwrap_or(kind.mend());
         write!(f, "{}: ", kind.code())?;
         if let Some(message @ Detail::Message(_)) = detail {
-            return write!(f, "{message}; {}", kind.mend());
+            return write!(f, "{message}; {mend}");
         }
         match subject {
             Subject::Unnamed => f.write_str("the path")?,
@@ -344,7 +353,7 @@ impl fmt::Display for Error {
         if let Some(detail) = detail {
             write!(f, ": {detail}")?;
         }
-        write!(f, "; {}", kind.mend())
+        write!(f, "; {mend}")
     }
 }
 

@@ -1,2 +1,128 @@
-//! x
-fn main() {}
+//! `cap-roots-mcp`: a filesystem MCP server on [`cap_roots`].
+//!
+//! Operator configuration to roots, roots to tools, tools to a transport; nothing else. Standard output carries protocol messages
+//! only, or the answer of `--call`.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
+
+mod arguments;
+mod once;
+mod options;
+mod page;
+mod server;
+mod tools;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cap_roots::{Error, Roots};
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::stdio;
+
+use options::{Grant, Options};
+use server::Server;
+use tools::{Context, Limits};
+
+/// Most files being read at once; further calls wait.
+const BLOCKING_THREADS: usize = 16;
+/// How long calls under way may take to end once the client has gone.
+const GRACE: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
+    let (options, grants) = Options::read();
+    start_logging();
+    let roots = match open(&options, &grants) {
+        Ok(roots) => roots,
+        Err(line) => return fail(&line),
+    };
+    let context = Context {
+        roots,
+        limits: Limits {
+            text_bytes: options.max_text_bytes,
+            media_bytes: options.max_media_bytes,
+            entries: usize::try_from(options.max_entries).unwrap_or(usize::MAX),
+        },
+        hide_host_paths: options.hide_host_paths,
+    };
+    let done = match (&options.call, &options.explain) {
+        (Some(tool), _) => once::call(&context, tool, &options.args),
+        (None, Some(path)) => once::explain(&context, path),
+        (None, None) => serve(context),
+    };
+    done.unwrap_or_else(|error| fail(&format!("standard input or output failed: {error}")))
+}
+
+/// One line on standard error, and a status that is not 0.
+fn fail(line: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "cap-roots-mcp: {line}");
+    ExitCode::from(once::MISUSE)
+}
+
+fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+}
+
+/// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.
+fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
+    let builder = grants.iter().fold(Roots::builder(), |builder, grant| match &grant.name {
+        Some(name) => builder.named(name, &grant.path, grant.access),
+        None => builder.root(&grant.path, grant.access),
+    });
+    let roots = builder.hide_host_paths(options.hide_host_paths).open().map_err(|error: Error| {
+        let given: Vec<_> = grants.iter().map(|grant| grant.path.display().to_string()).collect();
+        format!("{error} (directories given: {})", given.join(", "))
+    })?;
+    let absent: Vec<_> = roots.list().filter(cap_roots::RootInfo::is_absent).collect();
+    for root in &absent {
+        tracing::warn!("the directory {} is missing; its files cannot be reached until it is there", root.host_path().display());
+    }
+    if !grants.is_empty() && absent.len() == grants.len() {
+        let missing: Vec<_> = absent.iter().map(|root| root.host_path().display().to_string()).collect();
+        return Err(format!(
+            "root-absent: none of the directories exists: {}; create one, or correct the path",
+            missing.join(", ")
+        ));
+    }
+    Ok(roots)
+}
+
+fn serve(context: Context) -> io::Result<ExitCode> {
+    if context.roots.list().next().is_none() {
+        tracing::warn!("no directory was given, so every call answers no-roots; start the server as cap-roots-mcp DIR");
+    }
+    if io::stdin().is_terminal() {
+        hint(&context)?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(async {
+        match Server::new(context).serve(stdio()).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+            // A client that leaves before it has said anything is no fault.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    });
+    runtime.shutdown_timeout(GRACE);
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Started by hand: say what is served, and how a client is told to start it.
+fn hint(context: &Context) -> io::Result<()> {
+    let mut err = io::stderr();
+    writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
+    for root in context.roots.list() {
+        writeln!(err, "  {} ({}) as {}", root.host_path().display(), root.access(), root.uri())?;
+    }
+    let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
+    let dirs: Vec<_> = context.roots.list().map(|root| format!("{:?}", root.host_path().display().to_string())).collect();
+    let entry = format!("{{ \"command\": {program:?}, \"args\": [{}] }}", dirs.join(", "));
+    writeln!(err, "A client is configured with: {{ \"mcpServers\": {{ \"files\": {entry} }} }}")?;
+    writeln!(err, "To try it without a client: cap-roots-mcp --call list_directory --args '{{\"path\":\".\"}}' DIR")?;
+    writeln!(err, "Waiting for a client; end with Ctrl-D or Ctrl-C.")
+}

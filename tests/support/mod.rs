@@ -1,5 +1,7 @@
 //! What several test binaries share.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 use cap_roots::{Access, Builder, Error, Roots};
 use cap_roots_oracle::tree::Tree;
 
@@ -22,12 +24,10 @@ pub(crate) fn builder(way: Way) -> Builder {
     }
 }
 
-#[allow(dead_code, reason = "not every test binary needs it")]
 pub(crate) fn roots(tree: &Tree, way: Way) -> Roots {
     builder(way).named("root", tree.root(), Access::Write).open().unwrap()
 }
 
-#[allow(dead_code, reason = "not every test binary needs it")]
 pub(crate) fn code<T>(result: Result<T, Error>) -> &'static str {
     match result {
         Ok(_) => "ok",

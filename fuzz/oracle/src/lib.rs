@@ -2,6 +2,8 @@
 //!
 //! Tests and fuzz targets use the same code, so that what a fuzzer finds can be replayed by `cargo test`.
 
+#![allow(clippy::disallowed_methods, reason = "builds trees by path")]
+
 pub mod poison;
 pub mod tree;
 pub mod vocabulary;

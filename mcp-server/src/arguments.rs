@@ -1,0 +1,81 @@
+//! The arguments of a tool call: JSON from the client, read one by one with an error that names the argument.
+//!
+//! Unknown arguments are ignored, as clients of the reference server rely on. `null` counts as not given.
+
+use cap_roots::{Error, Result};
+use serde_json::{Map, Value};
+
+pub(crate) struct Arguments(pub(crate) Map<String, Value>);
+
+impl Arguments {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<&str> {
+        let value = self.get(name).ok_or_else(|| Error::invalid_argument(format!("{name:?} is missing")))?;
+        value.as_str().ok_or_else(|| Error::invalid_argument(format!("{name:?} must be a string")))
+    }
+
+    /// A list of at least one and at most `most` strings.
+    pub(crate) fn texts(&self, name: &str, most: usize) -> Result<Vec<&str>> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a list of 1 to {most} strings"));
+        let values = self.get(name).and_then(Value::as_array).ok_or_else(wrong)?;
+        if values.is_empty() || values.len() > most {
+            return Err(wrong());
+        }
+        values.iter().map(|value| value.as_str().ok_or_else(wrong)).collect()
+    }
+
+    /// A whole number from 1, if it is given. `2.0` is one (JSON Schema: integers are numbers without a fraction).
+    pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a whole number of at least 1"));
+        let whole = value.as_u64().or_else(|| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range: checked in the filter")]
+            value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..1e15).contains(number)).map(|number| number as u64)
+        });
+        whole.filter(|number| *number >= 1).map(Some).ok_or_else(wrong)
+    }
+
+    /// One of `choices`; the first if it is not given.
+    pub(crate) fn choice<'a>(&self, name: &str, choices: &'a [&'a str]) -> Result<&'a str> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be one of {}", choices.join(", ")));
+        let given = match self.get(name) {
+            None => return choices.first().copied().ok_or_else(wrong),
+            Some(value) => value.as_str().ok_or_else(wrong)?,
+        };
+        choices.iter().find(|choice| **choice == given).copied().ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn arguments(value: Value) -> Arguments {
+        Arguments(value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn counts_are_whole_and_from_one() {
+        for (value, want) in [(json!(1), 1), (json!(2.0), 2), (json!(u64::MAX), u64::MAX)] {
+            assert_eq!(arguments(json!({ "head": value })).count("head").unwrap(), Some(want));
+        }
+        for value in [json!(0), json!(-1), json!(1.5), json!("2"), json!(true), json!(1e30), json!([1])] {
+            let error = arguments(json!({ "head": value })).count("head").unwrap_err();
+            assert!(error.to_string().starts_with("invalid-argument: \"head\" must be a whole number"), "{error}");
+        }
+        assert_eq!(arguments(json!({ "head": null })).count("head").unwrap(), None);
+    }
+
+    #[test]
+    fn errors_name_the_argument() {
+        let empty = arguments(json!({ "path": 5, "paths": [], "sortBy": "date" }));
+        assert!(empty.text("path").unwrap_err().to_string().contains("\"path\" must be a string"));
+        assert!(empty.text("other").unwrap_err().to_string().contains("\"other\" is missing"));
+        assert!(empty.texts("paths", 3).is_err());
+        assert!(empty.choice("sortBy", &["name", "size"]).unwrap_err().to_string().contains("name, size"));
+    }
+}

@@ -1,0 +1,142 @@
+//! `list_directory` and `list_directory_with_sizes`.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use cap_roots::{Entry, FileType, Operation, Result};
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use super::{Context, Definition, answer, input, path_property, text_output};
+use crate::arguments::Arguments;
+
+pub(super) const LIST_DIRECTORY: Definition = Definition {
+    name: "list_directory",
+    title: "List Directory",
+    description: "Lists the names in a directory, sorted, one a line: [DIR] a directory, [FILE] a regular file, [LINK] a symbolic link \
+        (it may lead outside; reading through it then answers outside-roots), [SPECIAL] a pipe, socket or device, which cannot be \
+        read. A name that is not plain text stands as root://NAME/... and can be used like that. Errors start with a code: not-found, \
+        list the parent; not-a-directory, read it instead; outside-roots, see list_allowed_directories.",
+    operation: Operation::ReadDir,
+    input: schema,
+    output: text_output,
+    run: list,
+};
+
+pub(super) const LIST_DIRECTORY_WITH_SIZES: Definition = Definition {
+    name: "list_directory_with_sizes",
+    title: "List Directory with Sizes",
+    description: "Lists the names in a directory as list_directory does, with the size of each file and the totals; `sortBy` is name or \
+        size (largest first). A link has its own size, not that of what it leads to. Errors as in list_directory.",
+    input: schema_with_sort,
+    run: list_with_sizes,
+    ..LIST_DIRECTORY
+};
+
+fn schema() -> Value {
+    input(json!({ "path": path_property() }), &["path"])
+}
+
+fn schema_with_sort() -> Value {
+    let sort = json!({ "type": "string", "enum": SORTS, "default": "name", "description": "Order of the entries" });
+    input(json!({ "path": path_property(), "sortBy": sort }), &["path"])
+}
+
+const SORTS: &[&str] = &["name", "size"];
+
+/// The entries of a directory by name, and what is missing.
+fn entries(context: &Context, path: &str) -> Result<(Vec<Entry>, Option<String>)> {
+    let most = context.limits.entries;
+    let mut entries = Vec::new();
+    let mut notice = None;
+    for entry in context.roots.read_dir(path)? {
+        if entries.len() == most {
+            notice = Some(format!("Cut at the limit of {most} entries; the directory has more."));
+            break;
+        }
+        entries.push(entry.map_err(|error| error.about(context.label(path)))?);
+    }
+    entries.sort_by(|a, b| a.name().cmp(b.name()));
+    Ok((entries, notice))
+}
+
+fn mark(entry: &Entry) -> &'static str {
+    match entry.file_type() {
+        FileType::Dir => "[DIR]",
+        FileType::File => "[FILE]",
+        FileType::Symlink => "[LINK]",
+        _ => "[SPECIAL]",
+    }
+}
+
+fn list(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+    let (entries, notice) = entries(context, arguments.text("path")?)?;
+    let lines: Vec<String> = entries.iter().map(|entry| format!("{} {}", mark(entry), entry.name_text())).collect();
+    Ok(answer(lines.join("\n"), notice))
+}
+
+fn list_with_sizes(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+    let by_size = arguments.choice("sortBy", SORTS)? == "size";
+    let (entries, notice) = entries(context, arguments.text("path")?)?;
+    // An entry that went away meanwhile has no size, and stays as it was listed.
+    let mut sized: Vec<(Entry, u64)> = entries
+        .into_iter()
+        .map(|entry| (entry.metadata().map_or(0, |metadata| metadata.len()), entry))
+        .map(|(a, b)| (b, a))
+        .collect();
+    if by_size {
+        sized.sort_by_key(|(entry, size)| Reverse(if entry.file_type() == FileType::Dir { 0 } else { *size }));
+    }
+    let mut text = String::new();
+    let (mut files, mut directories, mut bytes) = (0, 0, 0u64);
+    for (entry, size) in &sized {
+        let size = if entry.file_type() == FileType::Dir {
+            directories += 1;
+            String::new()
+        } else {
+            files += 1;
+            bytes = bytes.saturating_add(*size);
+            format!("{:>10}", human(*size))
+        };
+        let _ = writeln!(text, "{} {:<30} {size}", mark(entry), entry.name_text());
+    }
+    let _ = write!(text, "\nTotal: {files} files, {directories} directories\nCombined size: {}", human(bytes));
+    Ok(answer(text, notice))
+}
+
+/// Bytes as the reference server writes them: powers of 1024, two decimals above bytes.
+fn human(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "two decimals are shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter().copied();
+    let mut unit = units.next().unwrap_or_default();
+    while value >= 1024.0 {
+        let Some(next) = units.next() else { break };
+        (value, unit) = (value / 1024.0, next);
+    }
+    format!("{value:.2} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::human;
+
+    #[test]
+    fn sizes_for_people() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KB"),
+            (4096, "4.00 KB"),
+            (1_572_864, "1.50 MB"),
+            (5 << 40, "5.00 TB"),
+            (5 << 50, "5120.00 TB"),
+        ] {
+            assert_eq!(human(bytes), text);
+        }
+    }
+}

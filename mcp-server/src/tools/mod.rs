@@ -1,0 +1,136 @@
+//! The tools: one file each, and the one table that says which there are.
+//!
+//! Names, arguments and the shape of answers are those of the reference filesystem server, so that this one takes its place without a
+//! change in prompts; the deliberate differences are in the README. Descriptions are for a model that has to recover from errors.
+
+mod allowed;
+mod info;
+mod list;
+mod read_many;
+mod read_media;
+mod read_text;
+
+use std::sync::Arc;
+
+use cap_roots::{Error, Operation, Result, Roots};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+
+/// What one answer may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most bytes of text in one answer, over all its files.
+    pub(crate) text_bytes: u64,
+    /// Largest file that is answered as media, before base64.
+    pub(crate) media_bytes: u64,
+    /// Most entries in one listing.
+    pub(crate) entries: usize,
+}
+
+/// What every tool works with.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) roots: Roots,
+    pub(crate) limits: Limits,
+    pub(crate) hide_host_paths: bool,
+}
+
+impl Context {
+    /// How to speak of `path` in an answer: as the caller wrote it, unless host paths are hidden and it may be one.
+    fn label(&self, path: &str) -> String {
+        if !self.hide_host_paths {
+            return path.to_owned();
+        }
+        self.roots.uri(path).unwrap_or_else(|_| "a path outside".to_owned())
+    }
+}
+
+/// A tool, as data.
+struct Definition {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// The least that some root must allow for the tool to be offered.
+    operation: Operation,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    run: fn(&Context, &Arguments) -> Result<CallToolResult>,
+}
+
+const TOOLS: &[Definition] = &[
+    read_text::READ_FILE,
+    read_text::READ_TEXT_FILE,
+    read_media::READ_MEDIA_FILE,
+    read_many::READ_MULTIPLE_FILES,
+    list::LIST_DIRECTORY,
+    list::LIST_DIRECTORY_WITH_SIZES,
+    info::GET_FILE_INFO,
+    allowed::LIST_ALLOWED_DIRECTORIES,
+];
+
+/// The tools that the roots' access allows, for `tools/list`. All of them where there is no root, so that a call can say what to do.
+pub(crate) fn offered(roots: &Roots) -> Vec<Tool> {
+    TOOLS.iter().filter(|tool| is_offered(tool, roots)).map(describe).collect()
+}
+
+fn is_offered(tool: &Definition, roots: &Roots) -> bool {
+    let mut list = roots.list().peekable();
+    list.peek().is_none() || list.any(|root| root.access() >= tool.operation.needs())
+}
+
+fn describe(tool: &Definition) -> Tool {
+    let mut described = Tool::new(tool.name, tool.description, object((tool.input)()));
+    described.title = Some(tool.title.to_owned());
+    described.output_schema = Some(object((tool.output)()));
+    described.annotations = Some(ToolAnnotations::new().read_only(true).open_world(false));
+    described
+}
+
+fn object(schema: Value) -> Arc<JsonObject> {
+    Arc::new(match schema {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    })
+}
+
+/// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
+pub(crate) fn call(context: &Context, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name && is_offered(tool, &context.roots)).ok_or_else(|| {
+        Error::invalid_argument(format!("there is no tool {name:?}")).advise("call one of the tools that tools/list shows")
+    })?;
+    (tool.run)(context, &Arguments(arguments))
+}
+
+/// A schema of an object with these properties. Unknown arguments are allowed, and ignored.
+fn input(properties: Value, required: &[&str]) -> Value {
+    json!({ "$schema": DRAFT, "type": "object", "properties": properties, "required": required })
+}
+
+/// The schema of every answer that is text: `{"content": TEXT}`.
+fn text_output() -> Value {
+    json!({
+        "$schema": DRAFT, "type": "object", "properties": { "content": { "type": "string" } },
+        "required": ["content"], "additionalProperties": false
+    })
+}
+
+const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
+
+/// An answer of text, in both places where clients look. A notice is a block of its own, so that it is never taken for content.
+fn answer(text: String, notice: Option<String>) -> CallToolResult {
+    let structured = json!({ "content": &text });
+    let blocks = [Some(text), notice.map(|notice| format!("[{notice}]"))].into_iter().flatten();
+    let mut result = CallToolResult::success(blocks.map(ContentBlock::text).collect());
+    result.structured_content = Some(structured);
+    result
+}
+
+/// The `path` argument of most tools.
+fn path_property() -> Value {
+    json!({
+        "type": "string",
+        "description": "Absolute path, path relative to the first allowed directory, or root://NAME/relative/path"
+    })
+}

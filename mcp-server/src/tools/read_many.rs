@@ -1,0 +1,54 @@
+//! `read_multiple_files`.
+
+use std::fmt::Write as _;
+
+use cap_roots::{Operation, Result};
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use super::{Context, Definition, answer, input, text_output};
+use crate::arguments::Arguments;
+use crate::page::{self, Part};
+
+/// Most paths in one call.
+const PATHS: usize = 1_000;
+
+pub(super) const READ_MULTIPLE_FILES: Definition = Definition {
+    name: "read_multiple_files",
+    title: "Read Multiple Files",
+    description: "Reads several UTF-8 text files in one call. Each is given as its path, a colon and its text; the files are separated \
+        by lines of ---. A file that cannot be read does not stop the others: its part says `Error -` and the code, with the meaning \
+        that read_text_file gives it. All files together must fit into one answer; what does not fit is too-large.",
+    operation: Operation::Open,
+    input: schema,
+    output: text_output,
+    run,
+};
+
+fn schema() -> Value {
+    let paths = json!({
+        "type": "array", "minItems": 1, "maxItems": PATHS, "items": { "type": "string" },
+        "description": "Paths of the files, each in any of the forms that read_text_file takes"
+    });
+    input(json!({ "paths": paths }), &["paths"])
+}
+
+fn run(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+    let mut left = context.limits.text_bytes;
+    let mut text = String::new();
+    for path in arguments.texts("paths", PATHS)? {
+        if !text.is_empty() {
+            text.push_str("\n---\n");
+        }
+        let label = context.label(path);
+        let page = context.roots.open(path).and_then(|file| page::read(file, Part::Whole, left));
+        let _ = match page {
+            Ok(page) => {
+                left -= u64::try_from(page.text.len()).unwrap_or(left).min(left);
+                write!(text, "{label}:\n{}\n", page.text)
+            }
+            Err(error) => write!(text, "{label}: Error - {}", error.about(label.clone())),
+        };
+    }
+    Ok(answer(text, None))
+}
