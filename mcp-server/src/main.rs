@@ -61,7 +61,7 @@ fn fail(line: &str) -> ExitCode {
 
 fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
 }
 
 /// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.

@@ -142,7 +142,7 @@ fn skip_line(reader: &mut BufReader<File>) -> Result<(u64, bool)> {
         if block.is_empty() {
             return Ok((passed, false));
         }
-        let end = block.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', block);
         let used = end.map_or(block.len(), |at| at + 1);
         reader.consume(used);
         passed += u64::try_from(used).unwrap_or(u64::MAX);

@@ -79,13 +79,16 @@ fn list_with_sizes(context: &Context, arguments: &Arguments) -> Result<CallToolR
     let by_size = arguments.choice("sortBy", SORTS)? == "size";
     let (entries, notice) = entries(context, arguments.text("path")?)?;
     // An entry that went away meanwhile has no size, and stays as it was listed.
+    let size = |entry: &Entry| entry.metadata().map_or(0, |metadata| metadata.len());
     let mut sized: Vec<(Entry, u64)> = entries
         .into_iter()
-        .map(|entry| (entry.metadata().map_or(0, |metadata| metadata.len()), entry))
-        .map(|(a, b)| (b, a))
+        .map(|entry| {
+            let size = size(&entry);
+            (entry, size)
+        })
         .collect();
     if by_size {
-        sized.sort_by_key(|(entry, size)| Reverse(if entry.file_type() == FileType::Dir { 0 } else { *size }));
+        sized.sort_by_key(|(_, size)| Reverse(*size));
     }
     let mut text = String::new();
     let (mut files, mut directories, mut bytes) = (0, 0, 0u64);

@@ -1,0 +1,117 @@
+//! The program as people and scripts use it: options, exit states, standard output and standard error.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use support::{SERVER, run};
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("ws")).unwrap();
+    fs::write(folder.path().join("ws/a.txt"), "text").unwrap();
+    fs::write(folder.path().join("k.txt"), "SECRET").unwrap();
+    folder
+}
+
+#[test]
+fn one_call_without_a_client() {
+    let folder = folder();
+    let call = |tool, arguments| run(folder.path(), &["--call", tool, "--args", arguments, "ws"]);
+    assert_eq!(call("list_directory", r#"{"path":"."}"#), ("[FILE] a.txt\n".into(), String::new(), 0));
+    assert_eq!(call("read_text_file", r#"{"path":"a.txt"}"#), ("text\n".into(), String::new(), 0));
+    let (out, err, status) = call("read_text_file", r#"{"path":"../k.txt"}"#);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.starts_with("outside-roots: \"../k.txt\" "), "{err}");
+    for (tool, arguments) in [("nonsense", "{}"), ("read_text_file", "{}"), ("read_text_file", "["), ("read_text_file", "[]")] {
+        let (out, err, status) = call(tool, arguments);
+        assert_eq!((out.as_str(), status), ("", 2), "{tool} {arguments}");
+        assert!(err.starts_with("invalid-argument: ") && err.lines().count() == 1, "{err}");
+    }
+    assert_eq!(run(folder.path(), &["--args", "{}", "ws"]).2, 2);
+    assert_eq!(run(folder.path(), &["--nonsense"]).2, 2);
+}
+
+#[test]
+fn a_path_is_explained() {
+    let folder = folder();
+    let (out, _, status) = run(folder.path(), &["--explain", "a.txt", "--ro", "docs=ws"]);
+    assert_eq!(status, 0);
+    for part in ["root      docs at ", "access read", "root://docs/a.txt", "open needs read", "outcome   can be opened"] {
+        assert!(out.contains(part), "{part} in {out}");
+    }
+    let (out, _, status) = run(folder.path(), &["--explain", "/etc/passwd", "ws"]);
+    assert_eq!(status, 1);
+    assert!(out.contains("root      none") && out.contains("outside-roots"), "{out}");
+}
+
+/// ROOTS-07, ROOTS-09: a missing directory does not stop the others; none at all is one clear line.
+#[test]
+fn missing_directories() {
+    let folder = folder();
+    let (out, err, status) = run(folder.path(), &["--call", "list_allowed_directories", "ws", "unplugged"]);
+    assert_eq!((out.lines().count(), status), (2, 0));
+    assert!(err.contains("unplugged is missing"), "{err}");
+    let (out, err, status) = run(folder.path(), &["unplugged"]);
+    assert_eq!((out.as_str(), status), ("", 2));
+    assert!(err.contains("root-absent: none of the directories exists: ") && err.contains("unplugged"), "{err}");
+    let (_, err, status) = run(folder.path(), &["ws/a.txt"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("not-a-directory") && err.contains("ws/a.txt") && err.lines().count() == 1, "{err}");
+}
+
+/// PROTO-01, PROTO-02, OWN-19: nothing but messages on standard output, whatever the log level.
+#[test]
+fn standard_output_carries_messages_only() {
+    let folder = folder();
+    let mut server = Command::new(SERVER)
+        .args(["ws", "unplugged"])
+        .env("RUST_LOG", "trace")
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{meta}}}}}"#).unwrap();
+    let name = r#""name":"list_directory","arguments":{"path":"nowhere"}"#;
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{{name},"_meta":{meta}}}}}"#).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    drop(input);
+    let output = server.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    for line in lines.lines() {
+        assert_eq!(serde_json::from_str::<serde_json::Value>(line).unwrap()["jsonrpc"], "2.0");
+    }
+    assert!(!output.stderr.is_empty());
+}
+
+#[test]
+fn help_is_a_manual() {
+    let (help, _, status) = run(std::path::Path::new("."), &["--help"]);
+    assert_eq!(status, 0);
+    for part in [
+        "DIR",
+        "--rw",
+        "--ro",
+        "--hide-host-paths",
+        "--call",
+        "--args",
+        "--explain",
+        "--max-text-bytes",
+        "Examples:",
+        "root://NAME/",
+    ] {
+        assert!(help.contains(part), "{part}");
+    }
+}

@@ -1,0 +1,53 @@
+//! A server started for a test, and clients of it.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::path::Path;
+use std::process::Command;
+
+use rmcp::model::{CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle};
+use rmcp::transport::TokioChildProcess;
+use serde_json::Value;
+
+pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_cap-roots-mcp");
+
+pub(crate) type Client = RunningService<RoleClient, ClientConfig>;
+
+/// Both eras of the protocol.
+pub(crate) fn eras() -> [ClientLifecycleMode; 2] {
+    [ClientLifecycleMode::Initialize, ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }]
+}
+
+pub(crate) async fn client(era: ClientLifecycleMode, arguments: &[&str]) -> Client {
+    let mut command = tokio::process::Command::new(SERVER);
+    command.args(arguments);
+    let config = ClientConfig::new(ClientCapabilities::default(), Implementation::new("test", "1"));
+    serve_client_with_lifecycle(config, TokioChildProcess::new(command).unwrap(), era).await.unwrap()
+}
+
+pub(crate) async fn call(client: &Client, tool: &str, arguments: Value) -> CallToolResult {
+    let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.as_object().unwrap().clone());
+    let deadline = std::time::Duration::from_secs(60);
+    tokio::time::timeout(deadline, client.call_tool(request)).await.expect("no answer").unwrap()
+}
+
+/// The first text block.
+pub(crate) fn text(result: &CallToolResult) -> &str {
+    result.content.first().and_then(|block| block.as_text()).map_or("", |text| &text.text)
+}
+
+/// The code of a refusal, from `_meta`; the text starts with it.
+pub(crate) fn code(result: &CallToolResult) -> Option<String> {
+    let code = result.meta.as_ref()?.0.get("cap-roots/code")?.as_str()?.to_owned();
+    assert_eq!(result.is_error, Some(true));
+    assert!(text(result).starts_with(&format!("{code}: ")), "{}", text(result));
+    Some(code)
+}
+
+/// One run of the program: standard output, standard error, status.
+pub(crate) fn run(dir: &Path, arguments: &[&str]) -> (String, String, i32) {
+    let output = Command::new(SERVER).current_dir(dir).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap())
+}
