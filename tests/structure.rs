@@ -1,0 +1,159 @@
+//! Invariants of the source itself: which file may touch what, and which versions are safe.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "reads the source")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn top() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files of the library with their code: without comments, and without the tests at the end.
+fn sources() -> Vec<(String, String)> {
+    fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { collect(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut paths = Vec::new();
+    collect(&top().join("src"), &mut paths);
+    let code = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().lines();
+        let name = path.strip_prefix(top().join("src")).unwrap().to_str().unwrap().replace('\\', "/");
+        (name, code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"))
+    };
+    let sources: Vec<_> = paths.iter().map(code).collect();
+    assert!(sources.len() > 20, "the sources were not found");
+    sources
+}
+
+/// ONE-DOOR
+#[test]
+fn ambient_authority_is_used_in_one_file() {
+    for (name, code) in sources() {
+        assert_eq!(code.contains("ambient_authority"), name == "ambient.rs", "{name}");
+    }
+    let users: Vec<_> = sources().into_iter().filter(|(_, code)| code.contains("ambient::")).map(|(name, _)| name).collect();
+    assert_eq!(users, ["builder.rs"], "only grants open by path");
+}
+
+/// PURE-CORE
+#[test]
+fn parsing_and_deciding_do_no_input_or_output() {
+    let pure =
+        |name: &str| name.starts_with("path/") || ["decide.rs", "access.rs", "text.rs", "error.rs", "lease.rs"].contains(&name);
+    let mut seen = 0;
+    for (name, code) in sources().into_iter().filter(|(name, _)| pure(name)) {
+        seen += 1;
+        for word in
+            ["std::fs", "cap_std", "cap_fs_ext", "rustix", "std::net", "std::process", "std::env", "std::thread", "SystemTime"]
+        {
+            assert!(!code.contains(word), "{name} mentions {word}");
+        }
+    }
+    assert!(seen >= 12);
+}
+
+/// ONE-MOUTH: an error's text is made in one file; the others say which kind and which detail.
+#[test]
+fn error_text_is_written_in_one_file() {
+    for (name, code) in sources().into_iter().filter(|(name, _)| name != "error.rs") {
+        assert!(!code.contains("Detail::Message"), "{name}");
+        assert!(!code.contains("io::Error::other("), "{name}");
+        assert!(!code.contains("impl fmt::Display for Error") && !code.contains("impl std::error::Error"), "{name}");
+    }
+}
+
+/// HANDLE-ONLY: no call of the standard library that opens by path, outside the one door.
+#[test]
+fn nothing_is_opened_by_path_elsewhere() {
+    for (name, code) in sources().into_iter().filter(|(name, _)| name != "ambient.rs") {
+        for word in [
+            "File::open(",
+            "OpenOptions::new().open",
+            "fs::canonicalize",
+            "fs::read_dir(",
+            "fs::metadata(",
+            ".exists()",
+            "open_ambient",
+        ] {
+            assert!(!code.contains(word), "{name} mentions {word}");
+        }
+    }
+}
+
+/// Permits are made by the decision alone, and cannot be used twice.
+#[test]
+fn permits_are_neither_copied_nor_made_elsewhere() {
+    let (_, permit) = sources().into_iter().find(|(name, _)| name == "permit.rs").unwrap();
+    assert!(!permit.contains("derive("), "a permit derives nothing");
+    assert!(permit.contains("decide("));
+    for (name, code) in sources() {
+        assert!(name == "permit.rs" || !code.contains("Permit {"), "{name} makes a permit by hand");
+        assert!(
+            name.starts_with("resolve/") || !code.contains("linux::open(") && !code.contains("walk::walk("),
+            "{name} goes past resolve"
+        );
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    for dir in ["src", "mcp-server/src", "rmcp/src", "fuzz/oracle/src", "tests", "mcp-server/tests"] {
+        let mut stack = vec![top().join(dir)];
+        while let Some(at) = stack.pop() {
+            for entry in fs::read_dir(&at).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    stack.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let lines = fs::read_to_string(&path).unwrap().lines().count();
+                    assert!(lines <= 450, "{} has {lines} lines", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// cap-std and cap-primitives before 4.0.3 follow a link with a slash behind it where the kernel lacks `openat2` (GHSA-hp8f-xmx4-4qrg).
+#[test]
+fn the_lock_file_holds_no_version_that_escapes() {
+    let lock = fs::read_to_string(top().join("Cargo.lock")).unwrap();
+    for name in ["cap-std", "cap-primitives", "cap-fs-ext"] {
+        let versions: Vec<Vec<u64>> = lock
+            .split("[[package]]")
+            .filter(|package| package.contains(&format!("name = \"{name}\"")))
+            .map(|package| {
+                let version = package.lines().find_map(|line| line.strip_prefix("version = \"")).unwrap();
+                version.trim_end_matches('"').split('.').map(|part| part.parse().unwrap()).collect()
+            })
+            .collect();
+        assert!(!versions.is_empty(), "{name} is not in the lock file");
+        assert!(versions.iter().all(|version| version >= &vec![4, 0, 3]), "{name} {versions:?}");
+    }
+}
+
+/// The stated Rust version is enough for every dependency that states one; clippy's `incompatible_msrv` checks our own code.
+#[test]
+fn no_dependency_needs_a_newer_rust() {
+    let metadata =
+        Command::new(env!("CARGO")).args(["metadata", "--format-version", "1", "--locked"]).current_dir(top()).output();
+    let metadata = metadata.unwrap();
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let version = |text: &str| text.split('.').map(|part| part.parse::<u64>().unwrap()).collect::<Vec<_>>();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours = packages.iter().find(|package| package["name"] == "cap-roots").unwrap()["rust_version"].as_str().unwrap();
+    for package in packages {
+        if let Some(theirs) = package["rust_version"].as_str() {
+            assert!(version(theirs) <= version(&format!("{ours}.0")), "{} needs Rust {theirs}", package["name"]);
+        }
+    }
+}
