@@ -66,3 +66,8 @@ pub use metadata::{FileType, Metadata};
 pub use observe::{Event, Observer};
 pub use ops::list::{Entry, ReadDir};
 pub use roots::{RootInfo, Roots};
+
+/// The README's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,7 +25,7 @@ fn sources() -> Vec<(String, String)> {
     collect(&top().join("src"), &mut paths);
     let code = |path: &PathBuf| {
         let text = fs::read_to_string(path).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().lines();
+        let code = text.split("\nmod tests {").next().unwrap().lines();
         let name = path.strip_prefix(top().join("src")).unwrap().to_str().unwrap().replace('\\', "/");
         (name, code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"))
     };
@@ -137,6 +137,29 @@ fn the_lock_file_holds_no_version_that_escapes() {
             .collect();
         assert!(!versions.is_empty(), "{name} is not in the lock file");
         assert!(versions.iter().all(|version| version >= &vec![4, 0, 3]), "{name} {versions:?}");
+    }
+}
+
+/// A row of the ledger without a test is no row.
+#[test]
+fn the_ledger_names_tests_that_exist() {
+    let mut tests = String::new();
+    let mut stack: Vec<PathBuf> =
+        ["src", "tests", "mcp-server/src", "mcp-server/tests", "rmcp/src"].map(|dir| top().join(dir)).into();
+    while let Some(at) = stack.pop() {
+        if at.is_dir() {
+            stack.extend(fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path()));
+        } else if at.extension().is_some_and(|extension| extension == "rs") {
+            tests += &fs::read_to_string(&at).unwrap();
+        }
+    }
+    let security = fs::read_to_string(top().join("SECURITY.md")).unwrap();
+    let rows: Vec<&str> =
+        security.split("## Ledger").nth(1).unwrap().lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert!(rows.len() > 20);
+    for row in rows {
+        let test = row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`');
+        assert!(tests.contains(&format!("fn {test}()")), "no test for: {row}");
     }
 }
 

@@ -231,3 +231,74 @@ fn file_refusal(error: &std::io::Error) -> Error {
         _ => Error::from_io(error),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+    use crate::path::style::PathStyle;
+    use crate::path::uri::RootName;
+    use crate::root::{Held, Root, Shared};
+    use std::os::unix::fs::symlink;
+
+    /// Writes down what it is told, and refuses one name.
+    #[derive(Default)]
+    struct Clerk {
+        told: Vec<String>,
+        forbidden: &'static str,
+    }
+
+    impl Judge for Clerk {
+        fn enter(&mut self, name: &OsStr) -> Result<(), ErrorKind> {
+            self.told.push(name.to_str().unwrap().to_owned());
+            if name == self.forbidden { Err(ErrorKind::Protected) } else { Ok(()) }
+        }
+        fn leave(&mut self) {
+            self.told.push("<".to_owned());
+        }
+        fn restart(&mut self) {
+            self.told.push("/".to_owned());
+        }
+    }
+
+    fn place(folder: &Path) -> Place {
+        let found = crate::ambient::open(folder).unwrap();
+        let spellings = HostPath::from_disk(&found.canonical).into_iter().collect();
+        let held = Held { dir: Arc::new(found.dir), identity: found.identity };
+        let name = RootName::parse("r").unwrap();
+        Place::root(Arc::new(Root::new(name, Access::Read, folder.to_owned(), spellings, Ok(held), Arc::new(Shared::default()))))
+    }
+
+    fn judged(place: &Place, path: &str, forbidden: &'static str) -> (String, &'static str) {
+        let mut clerk = Clerk { forbidden, ..Clerk::default() };
+        let path = RelPath::parse(path, PathStyle::Unix).unwrap();
+        let outcome = walk(place, &path, Want::Metadata, &mut clerk);
+        (clerk.told.join(" "), outcome.err().map_or("ok", |error| error.code()))
+    }
+
+    /// Catches: a rule on the typed names only, which a link, an absolute link or another Unicode form walks around.
+    #[test]
+    fn every_name_is_judged_before_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = std::fs::canonicalize(folder.path()).unwrap();
+        std::fs::create_dir_all(at.join("d")).unwrap();
+        for name in ["secret", "d/e\u{301}"] {
+            std::fs::write(at.join(name), "").unwrap();
+        }
+        symlink("../secret", at.join("d/l")).unwrap();
+        symlink(at.join("d/l"), at.join("abs")).unwrap();
+        let place = place(&at);
+        for (path, told, code) in [
+            ("d/e\u{301}", "d e\u{301}", "ok"),
+            ("d/../secret", "d < secret", "protected"),
+            ("d/l", "d l < < secret", "protected"),
+            ("abs", "abs < / d l < < secret", "protected"),
+            ("d/\u{e9}", "d \u{e9} < e\u{301}", "ok"),
+            ("secret/../d", "secret", "protected"),
+            ("../secret", "", "outside-roots"),
+        ] {
+            assert_eq!(judged(&place, path, "secret"), (told.to_owned(), code), "{path}");
+        }
+        assert_eq!(judged(&place, "d/missing", "missing").1, "protected", "also where nothing is there");
+    }
+}

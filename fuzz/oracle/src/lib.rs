@@ -4,6 +4,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
+pub mod location;
 pub mod poison;
+pub mod read;
 pub mod tree;
 pub mod vocabulary;
