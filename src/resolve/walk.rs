@@ -232,7 +232,8 @@ fn file_refusal(error: &std::io::Error) -> Error {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::access::Access;
