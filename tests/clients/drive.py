@@ -1,0 +1,68 @@
+"""A Python client drives the server through cases.json: python drive.py MODE SERVER BASE
+
+MODE is v1 (mcp 1.x), or legacy, auto or pinned (mcp 2.x).
+"""
+
+import asyncio
+import json
+import pathlib
+import sys
+
+
+def cases(base):
+    text = (pathlib.Path(__file__).parent / "cases.json").read_text(encoding="utf-8")
+    return json.loads(text.replace("$WS2", f"{base}/ws2").replace("$WS", f"{base}/ws"))
+
+
+def plain(value):
+    """A result in the names of the protocol, whatever the client calls them."""
+    return json.loads(value.model_dump_json(by_alias=True, exclude_none=True))
+
+
+async def drive(client, mode, rows):
+    tools = plain(await client.list_tools())["tools"]
+    used = {row["tool"] for row in rows}
+    for tool in tools:
+        assert tool["name"] in used, f"no case for {tool['name']}"
+    for row in rows:
+        said = f"{row['tool']} {json.dumps(row['arguments'])}"
+        answer = plain(await client.call_tool(row["tool"], row["arguments"]))
+        text = answer["content"][0].get("text")
+        if "code" in row:
+            assert answer["isError"] is True, said
+            assert answer["_meta"]["cap-roots/code"] == row["code"], f"{said}: {answer}"
+            assert text.startswith(row["code"] + ": "), f"{said}: {text}"
+            assert "SECRET" not in json.dumps(answer), said
+            continue
+        assert not answer.get("isError"), f"{said}: {text}"
+        if "content" in row:
+            assert answer["content"] == row["content"], f"{said}: {answer}"
+            assert answer["structuredContent"]["content"] == row["content"], said
+        else:
+            assert text.startswith(row["start"]) if "start" in row else text == row["text"], f"{said}: {text!r}"
+            assert answer["structuredContent"]["content"] == text, said
+    print(f"python {mode}: {len(rows)} calls, {len(tools)} tools")
+
+
+async def main():
+    mode, server, base = sys.argv[1:]
+    rows = cases(base)
+    launch = {"command": server, "args": [f"{base}/ws", f"{base}/ws2"]}
+    if mode == "v1":
+        from mcp import ClientSession, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        async with stdio_client(StdioServerParameters(**launch)) as (read, write):
+            async with ClientSession(read, write) as client:
+                await client.initialize()
+                await drive(client, mode, rows)
+        return
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    asked = {"legacy": "legacy", "auto": "auto", "pinned": "2026-07-28"}[mode]
+    async with Client(stdio_client(StdioServerParameters(**launch)), mode=asked) as client:
+        await drive(client, mode, rows)
+
+
+asyncio.run(main())
