@@ -6,6 +6,8 @@
 //! URI forms, `location` the forms a caller may use, `locate` the choice of a root by text.
 
 pub(crate) mod host;
+#[cfg(test)]
+mod laws;
 pub(crate) mod locate;
 pub(crate) mod location;
 pub(crate) mod relative;

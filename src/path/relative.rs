@@ -159,9 +159,14 @@ impl RelPath {
         self.must_be_dir
     }
 
-    /// Whether a name on disk in another Unicode form could be meant: only typed texts with a non-ASCII character or a space.
+    /// Whether a name on disk in another Unicode form could be meant by one of its names.
     pub(crate) fn may_fold(&self) -> bool {
-        self.typed && self.joined.as_encoded_bytes().iter().any(|byte| *byte == b' ' || !byte.is_ascii())
+        self.typed && may_fold(&self.joined)
+    }
+
+    /// Whether a caller typed it.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.typed
     }
 
     /// Whether `..` takes it more than `depth` directories above its start at some point, were all names plain directories. A
@@ -177,6 +182,11 @@ impl RelPath {
         }
         false
     }
+}
+
+/// Whether a text has a character that other texts may stand for: only those that are not ASCII, and spaces.
+pub(crate) fn may_fold(text: &OsStr) -> bool {
+    text.as_encoded_bytes().iter().any(|byte| *byte == b' ' || !byte.is_ascii())
 }
 
 #[cfg(test)]

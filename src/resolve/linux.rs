@@ -48,6 +48,11 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want) -> Fast {
         Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN | Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG) => {
             Fast::Undecided
         }
+        // What cannot be read is told by its type first, as it is where it can be.
+        Err(Errno::ACCESS) if want == Want::File => match open_confined(from, path, OFlags::PATH | OFlags::CLOEXEC) {
+            Ok(fd) => unreadable(File::from(fd)).map_or_else(Fast::Refused, Fast::Found),
+            Err(_) => Fast::Refused(refusal(Errno::ACCESS)),
+        },
         Err(Errno::NOENT) if path.may_fold() => Fast::Undecided,
         Err(error) => Fast::Refused(refusal(error)),
     }
@@ -79,6 +84,11 @@ fn finish(file: File, path: &RelPath, want: Want) -> Result<Option<Found>, Error
         Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(|error| Error::from_io(&error))?, depth: None }),
         Want::Dir | Want::Metadata | Want::OwnMetadata => Some(Found::Metadata(metadata)),
     })
+}
+
+fn unreadable(file: File) -> Result<Found, Error> {
+    let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
+    if metadata.is_file() { Err(refusal(Errno::ACCESS)) } else { Ok(Found::File(file, metadata)) }
 }
 
 fn refusal(error: Errno) -> Error {

@@ -92,6 +92,17 @@ mod linux {
                         return Ok(Opened::Link(link_text(dir, &file)?));
                     }
                 }
+                // What cannot be read is told by its type first, as it is where it can be.
+                Err(Errno::ACCESS) => {
+                    let file = open_one(dir, name, PATH)?;
+                    let metadata = Metadata::from_file(&file)?;
+                    if metadata.is_file() {
+                        return Err(Errno::ACCESS.into());
+                    }
+                    if !metadata.is_symlink() {
+                        return Ok(Opened::File(file, metadata));
+                    }
+                }
                 // A lease that another process holds on the file (fcntl(2)); it is broken or given up shortly.
                 Err(Errno::AGAIN) => std::thread::yield_now(),
                 Err(error) => return Err(error.into()),

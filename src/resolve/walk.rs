@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::error::{Detail, Error, ErrorKind};
 use crate::path::host::HostPath;
-use crate::path::relative::{RelPath, Step};
+use crate::path::relative::{RelPath, Step, may_fold};
 use crate::resolve::fold::{self, Fold};
 use crate::resolve::step::{self, Entered, Opened};
 use crate::resolve::{Found, Want};
@@ -89,7 +89,7 @@ impl<J: Judge> Walk<'_, J> {
     fn put(&mut self, path: &RelPath) {
         self.todo.extend(path.steps().rev().map(|step| match step {
             Step::Parent => Todo::Parent,
-            Step::Name(name) => Todo::Name { name: name.to_owned(), typed: path.may_fold() },
+            Step::Name(name) => Todo::Name { name: name.to_owned(), typed: path.is_typed() && may_fold(name) },
         }));
     }
 

@@ -4,7 +4,10 @@
 
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
+pub mod agree;
+pub mod generate;
 pub mod location;
+pub mod model;
 pub mod poison;
 pub mod read;
 pub mod tree;

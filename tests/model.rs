@@ -1,0 +1,64 @@
+//! Generated trees and paths against the model of POSIX resolution, by each way of resolving.
+//!
+//! Catches: any difference between the kernel's answer, the walk's and the documented one: a resolver that follows the last link, takes
+//! `..` by text, counts links differently, forgets a slash, or answers another code.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
+
+mod support;
+
+use cap_roots_oracle::agree;
+use cap_roots_oracle::generate::{self, Picks};
+use cap_roots_oracle::model::Model;
+use cap_roots_oracle::tree::Tree;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::panic::AssertUnwindSafe;
+use support::{Way, privilege, roots};
+
+/// `PROPTEST_CASES` in the environment asks for another number.
+const TREES: u32 = 300;
+const OBJECTS: usize = 24;
+
+fn against_the_model(way: Way) {
+    // Closed directories stop nobody who may pass by permission bits.
+    privilege::drop_override();
+    let bytes = |most| proptest::collection::vec(any::<u8>(), 0..most);
+    let case = (bytes(OBJECTS * 8), proptest::collection::vec(bytes(8), 40));
+    let given = Config { failure_persistence: None, ..Config::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { given.cases } else { TREES };
+    let config = Config { cases, ..given };
+    TestRunner::new(config)
+        .run(&case, |(tree, paths)| {
+            let lines = generate::tree(&mut Picks(&tree), OBJECTS);
+            let tree = Tree::build(&lines).unwrap();
+            let root = tree.root().to_str().unwrap().to_owned();
+            let base = tree.base().to_str().unwrap();
+            let model = Model::build(&lines, &root, base);
+            let roots = roots(&tree, way);
+            for picks in &paths {
+                let (text, path) = generate::path(&mut Picks(picks), &root);
+                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&roots, &model, base, &text, &path)));
+                prop_assert!(outcome.is_ok(), "{text:?} in {lines:#?}");
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn fast_way() {
+    against_the_model(Way::Fast);
+}
+
+#[test]
+fn guarded_walk() {
+    against_the_model(Way::Walk);
+}
+
+#[test]
+fn without_openat2() {
+    privilege::hide_openat2();
+    against_the_model(Way::Fast);
+}
