@@ -47,15 +47,19 @@ fn debug_of_every_public_type() {
 #[test]
 fn nothing_of_the_outside_comes_back() {
     let tree = poison::build().unwrap();
-    for way in [Way::Fast, Way::Walk] {
-        let roots = roots(&tree, way);
-        for first in vocabulary::COMPONENTS {
-            poison::probe(&roots, &tree, first);
-            for second in vocabulary::COMPONENTS {
-                poison::probe(&roots, &tree, &format!("{first}/{second}"));
+    let before = poison::outside(&tree).unwrap();
+    poison::no_wait(|| {
+        for way in [Way::Fast, Way::Walk] {
+            let roots = roots(&tree, way);
+            for first in vocabulary::COMPONENTS {
+                poison::probe(&roots, &tree, first);
+                for second in vocabulary::COMPONENTS {
+                    poison::probe(&roots, &tree, &format!("{first}/{second}"));
+                }
             }
         }
-    }
+    });
+    assert_eq!(poison::outside(&tree).unwrap(), before);
 }
 
 #[test]

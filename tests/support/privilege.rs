@@ -1,20 +1,9 @@
-//! Tests run as an ordinary user would, also where they are started by root, and on request as on a kernel without `openat2`.
-//!
-//! Both take effect on the calling thread and on those that it starts from then on.
+//! What the calling thread, and those that it starts from then on, may do and have.
 
 use std::collections::BTreeMap;
 
-use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+pub(crate) use cap_roots_oracle::privilege::drop_override;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
-
-/// Gives up the right to pass by permission bits. Without it, rows about unreadable files would test nothing as root.
-pub(crate) fn drop_override() {
-    let over = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
-    let mut sets = capabilities(None).unwrap();
-    sets.effective -= over;
-    sets.permitted -= over;
-    set_capabilities(None, sets).unwrap();
-}
 
 /// Makes `openat2` answer ENOSYS, as kernels before 5.6 do.
 pub(crate) fn hide_openat2() {

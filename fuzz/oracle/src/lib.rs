@@ -9,6 +9,8 @@ pub mod generate;
 pub mod location;
 pub mod model;
 pub mod poison;
+pub mod privilege;
 pub mod read;
+pub mod regressions;
 pub mod tree;
 pub mod vocabulary;

@@ -18,7 +18,6 @@ const LINES: &[&str] = &[
     "file a/canary=inside",
     "dir dir/in",
     "file dir/in/file=inside",
-    "dir deep/deep/deep/deep/deep/deep/deep/deep",
     "link in -> a/b/file",
     "link up -> ..",
     "link dir/up -> ..",
@@ -38,13 +37,63 @@ const LINES: &[&str] = &[
     "fifo fifo",
     "sock a/sock",
     "file cafe\u{301}=inside",
-    "mode 000 b",
     "file b=inside",
 ];
 
+/// How many directories deep and how many entries wide the tree goes.
+const DEEP: usize = 60;
+const WIDE: usize = 300;
+
 /// Builds the tree.
 pub fn build() -> io::Result<Tree> {
-    Tree::build(LINES)
+    use std::os::unix::ffi::OsStrExt;
+    let mut lines: Vec<String> = LINES.iter().map(|line| (*line).to_owned()).collect();
+    lines.push(format!("file {}file=inside", "deep/".repeat(DEEP)));
+    lines.extend((0..WIDE).map(|number| format!("file wide/{number}=inside")));
+    let tree = Tree::build(lines)?;
+    for name in [b"\xff".as_slice(), b"a\x80b", b"line\nbreak", b"\x1b[31m"] {
+        std::fs::write(tree.root().join("dir").join(std::ffi::OsStr::from_bytes(name)), "inside")?;
+    }
+    Ok(tree)
+}
+
+/// What lies beside the root: every path with its type, content or link text, and time of change. Taken before and after, it shows
+/// whether anything outside was touched.
+pub fn outside(tree: &Tree) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut stack = vec![tree.base().to_owned()];
+    while let Some(dir) = stack.pop() {
+        for entry in std::fs::read_dir(dir)? {
+            let (path, metadata) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)))?;
+            if path == tree.root() {
+                continue;
+            }
+            let content = if metadata.is_file() { std::fs::read_to_string(&path)? } else { String::new() };
+            found.push(format!("{} {:?} {content} {:?}", path.display(), metadata.file_type(), metadata.modified()?));
+            if metadata.is_dir() {
+                stack.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// NO-WAIT: panics if `work` takes as long as nothing here may; a call that waits for a peer waits for ever.
+pub fn no_wait(work: impl FnOnce() + Send) {
+    const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(120);
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            work();
+            let _ = done.send(());
+        });
+        if ended.recv_timeout(FOR_EVER) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // The thread cannot be ended from here, and the scope would wait for it.
+            eprintln!("a call waits for a peer");
+            std::process::abort();
+        }
+    });
 }
 
 /// Tries everything that reads on one path and panics if a byte, a name or a word of what lies outside comes back.

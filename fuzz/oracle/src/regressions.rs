@@ -1,0 +1,25 @@
+//! Inputs that once showed a fault, replayed without a fuzzer.
+
+use std::fs;
+use std::path::Path;
+
+/// Runs every committed input of every target, and gives their number: those under `regressions/`, and the seeds.
+pub fn replay() -> usize {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut count = 0;
+    for folder in ["regressions", "corpus"] {
+        for (target, check) in [("location", location as fn(&[u8])), ("read", crate::read::check)] {
+            for entry in fs::read_dir(top.join(folder).join(target)).into_iter().flatten().flatten() {
+                check(&fs::read(entry.path()).unwrap_or_else(|error| panic!("{error}")));
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+fn location(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        crate::location::check(text);
+    }
+}
