@@ -49,6 +49,29 @@ impl Opened {
     fn identity(&self) -> Option<Identity> {
         self.directory.as_ref().ok().map(|found| found.identity)
     }
+
+    fn missing(&self) -> Option<&ambient::Missing> {
+        self.directory.as_ref().err()?.as_ref()
+    }
+
+    /// Whether both are one directory: by identity, or, where they are missing, by the names missing below the same ancestor.
+    fn is(&self, other: &Opened) -> bool {
+        match (self.missing(), other.missing()) {
+            (Some(a), Some(b)) => a.ancestor.identity == b.ancestor.identity && a.names == b.names,
+            (None, None) => self.identity().is_some() && self.identity() == other.identity(),
+            _ => false,
+        }
+    }
+
+    /// Whether it lies, or would lie, inside `outer`.
+    fn is_inside(&self, outer: &Opened) -> bool {
+        if let Some(identity) = outer.identity() {
+            return self.ancestors.contains(&identity);
+        }
+        let (Some(inner), Some(outer)) = (self.missing(), outer.missing()) else { return false };
+        let same_start = inner.ancestor.identity == outer.ancestor.identity && inner.names.starts_with(&outer.names);
+        same_start && inner.names.len() > outer.names.len()
+    }
 }
 
 impl Default for Builder {
@@ -121,11 +144,12 @@ impl Builder {
             observer: self.observer,
             without_openat2: self.without_openat2,
             read_limit: self.read_limit,
+            hide_host_paths: self.hide_host_paths,
             ..Shared::default()
         });
         let roots = opened.into_iter().map(|root| root.into_root(&writable, &shared)).collect();
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
-        Ok(Roots::new(roots, home, self.hide_host_paths, shared))
+        Ok(Roots::new(roots, home, shared))
     }
 }
 
@@ -197,11 +221,10 @@ fn open_grant(name: RootName, grant: &Grant) -> Result<Opened> {
 fn check_nesting(opened: &[Opened]) -> Result<()> {
     for (index, inner) in opened.iter().enumerate() {
         for (other_index, outer) in opened.iter().enumerate() {
-            let Some(identity) = outer.identity() else { continue };
             let outer_name = outer.name.as_str().to_owned();
-            let detail = if other_index < index && inner.identity() == Some(identity) {
+            let detail = if other_index < index && inner.is(outer) {
                 Detail::DuplicateRoot { other: outer_name }
-            } else if inner.ancestors.contains(&identity) && inner.access < outer.access {
+            } else if inner.is_inside(outer) && inner.access < outer.access {
                 Detail::InnerRootWithLess { outer: outer_name }
             } else {
                 continue;

@@ -6,9 +6,12 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::Metadata;
 use crate::root::Root;
+
+/// Most bytes that are set aside for a file because of its size alone.
+const HINT_LIMIT: u64 = 1 << 20;
 
 /// A regular file inside a root, open for reading.
 ///
@@ -50,11 +53,19 @@ impl File {
     /// `too-large` if there is more, before anything is read where the size tells; `revoked`, `io`.
     pub fn read_all(&mut self, limit: u64) -> Result<Vec<u8>> {
         self.live()?;
-        if self.metadata.len() > limit {
+        let position = self.file.stream_position().map_err(|error| Error::from_io(&error))?;
+        self.read_to_limit(position, limit)
+    }
+
+    pub(crate) fn read_to_limit(&mut self, position: u64, limit: u64) -> Result<Vec<u8>> {
+        let left = self.metadata.len().saturating_sub(position);
+        if left > limit {
             return Err(Error::too_large(limit));
         }
-        // The size is a hint: the file may grow meanwhile, and then the limit holds.
-        let mut bytes = Vec::with_capacity(usize::try_from(self.metadata.len()).unwrap_or(0).saturating_add(1));
+        // The size is a hint, and may be a lie: a file can grow meanwhile, and a sparse one be larger than memory.
+        let hint = usize::try_from(left.min(HINT_LIMIT)).unwrap_or(0);
+        let mut bytes = Vec::new();
+        bytes.try_reserve(hint.saturating_add(1)).map_err(|_| ErrorKind::Limit)?;
         (&self.file).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| Error::from_io(&error))?;
         self.live()?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
@@ -81,5 +92,44 @@ impl Seek for File {
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("File").field("root", &self.root.name.as_str()).field("len", &self.metadata.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+    use crate::roots::Roots;
+
+    /// A file that grew after it was opened, and one that is read from its middle.
+    #[test]
+    fn the_limit_holds_for_what_is_read_and_not_for_what_was_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "12345").unwrap();
+        let roots = Roots::builder().root(folder.path(), Access::Read).open().unwrap();
+        let mut file = roots.open("f").unwrap();
+        std::fs::write(&path, "1234567890").unwrap();
+        assert_eq!(file.read_all(9).unwrap_err().kind(), ErrorKind::TooLarge);
+        file.seek(SeekFrom::Start(8)).unwrap();
+        assert_eq!(file.read_all(2).unwrap(), b"90");
+        let mut file = roots.open("f").unwrap();
+        file.seek(SeekFrom::Start(8)).unwrap();
+        assert_eq!(file.read_all(5).unwrap(), b"90");
+    }
+
+    /// Sixteen exbibytes of nothing: refused, or read until a limit, never set aside.
+    #[test]
+    fn a_size_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let sparse = std::fs::File::create(folder.path().join("f")).unwrap();
+        // Not every disk takes such a size.
+        if sparse.set_len(8 << 40).is_ok() {
+            let roots = Roots::builder().root(folder.path(), Access::Read).read_limit(1 << 20).open().unwrap();
+            assert_eq!(roots.read("f").unwrap_err().kind(), ErrorKind::TooLarge);
+            let mut file = roots.open("f").unwrap();
+            file.seek(SeekFrom::End(-3)).unwrap();
+            assert_eq!(file.read_all(u64::MAX).unwrap(), [0; 3]);
+        }
     }
 }

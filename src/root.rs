@@ -2,20 +2,22 @@
 //!
 //! May touch: `resolve::step` for picking up a root that was missing, `decide`'s facts, `lease`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use cap_fs_ext::MetadataExt;
 use cap_std::fs::Dir;
 
-use crate::access::Access;
+use crate::access::{Access, Operation};
 use crate::decide::{Facts, State};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Subject};
 use crate::identity::Identity;
 use crate::lease::Lease;
 use crate::observe::{Event, Observer};
 use crate::path::host::HostPath;
+use crate::path::locate::Form;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
 use crate::resolve::step::{self, Entered};
@@ -39,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) without_openat2: bool,
     pub(crate) read_limit: u64,
+    pub(crate) hide_host_paths: bool,
 }
 
 impl Shared {
@@ -46,6 +49,17 @@ impl Shared {
         if let Some(observer) = &self.observer {
             observer.observe(event);
         }
+    }
+
+    /// A text that was refused before it led to a root.
+    pub(crate) fn observe_unlocated(&self, operation: Operation, text: &str, error: &Error) {
+        self.observe(&Event { operation, root: None, path: OsStr::new(text), outcome: Err(error.kind()) });
+    }
+
+    /// What an error about `text` may repeat: the caller's own spelling, unless host paths are hidden and it may be one.
+    pub(crate) fn subject(&self, text: &str, form: Option<Form>) -> Subject {
+        let repeatable = !self.hide_host_paths || matches!(form, Some(Form::Relative | Form::Named));
+        if repeatable { Subject::Typed(text.to_owned()) } else { Subject::Unnamed }
     }
 }
 
@@ -95,6 +109,12 @@ impl Root {
             (Ok(()), Some(_)) => State::Held,
         };
         Facts { state, access: self.access }
+    }
+
+    /// Whether the held directory was removed: it has no name any more, and nothing can be in it. Another directory that took its
+    /// name is another one.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.held().is_some_and(|held| held.dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() == 0))
     }
 }
 

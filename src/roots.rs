@@ -2,7 +2,6 @@
 //!
 //! May touch: `path` to parse and locate, `ops` to operate. Text goes in here, and nothing but permits gets further.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,15 +12,14 @@ use crate::access::{Access, Operation};
 use crate::builder::Builder;
 use crate::decide::{State, decide};
 use crate::dir::Dir;
-use crate::error::{Error, Result, Subject};
+use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::file::File;
 use crate::metadata::Metadata;
-use crate::observe::Event;
 use crate::ops::list::{self, ReadDir};
 use crate::ops::{open, read_link, stat};
 use crate::path::host::HostPath;
-use crate::path::locate::{Form, Located, Route, locate};
+use crate::path::locate::{Located, Route, locate};
 use crate::path::location::Location;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
@@ -48,7 +46,6 @@ struct Inner {
     roots: Vec<Arc<Root>>,
     routes: Vec<Route>,
     home: Option<HostPath>,
-    hide_host_paths: bool,
     shared: Arc<Shared>,
 }
 
@@ -58,10 +55,10 @@ impl Roots {
         Builder::default()
     }
 
-    pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, hide_host_paths: bool, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
         let routes = roots.iter().map(|root| Route { name: root.name.clone(), spellings: root.spellings.clone() }).collect();
         let roots = roots.into_iter().map(Arc::new).collect();
-        Self { inner: Arc::new(Inner { roots, routes, home, hide_host_paths, shared }) }
+        Self { inner: Arc::new(Inner { roots, routes, home, shared }) }
     }
 
     /// Parse and locate: the first two steps of every operation.
@@ -82,20 +79,14 @@ impl Roots {
         let text = path.as_ref().as_str();
         match self.locate(text) {
             Ok((root, located)) => {
-                operate(Place::root(root), located.path).map_err(|error| error.on(self.subject(text, Some(located.form))))
+                let subject = |error: Error| error.on(self.inner.shared.subject(text, Some(located.form)));
+                operate(Place::root(root), located.path).map_err(subject)
             }
             Err(error) => {
-                let outcome = Err(error.kind());
-                self.inner.shared.observe(&Event { operation, root: None, path: OsStr::new(text), outcome });
-                Err(error.on(self.subject(text, None)))
+                self.inner.shared.observe_unlocated(operation, text, &error);
+                Err(error.on(self.inner.shared.subject(text, None)))
             }
         }
-    }
-
-    /// The caller's own spelling, unless host paths are to be hidden and it may be one.
-    fn subject(&self, text: &str, form: Option<Form>) -> Subject {
-        let repeatable = !self.inner.hide_host_paths || matches!(form, Some(Form::Relative | Form::Named));
-        if repeatable { Subject::Typed(text.to_owned()) } else { Subject::Unnamed }
     }
 
     /// Opens a regular file for reading. It was inside its root when it was opened.
@@ -190,7 +181,7 @@ impl Roots {
     /// `invalid-path`, `invalid-uri`, `no-roots`, `outside-roots`.
     pub fn uri(&self, path: impl AsRef<Utf8Path>) -> Result<String> {
         let text = path.as_ref().as_str();
-        let (root, located) = self.locate(text).map_err(|error| error.on(self.subject(text, None)))?;
+        let (root, located) = self.locate(text).map_err(|error| error.on(self.inner.shared.subject(text, None)))?;
         Ok(uri::write(&root.name, &located.path))
     }
 
@@ -241,10 +232,11 @@ impl RootInfo {
         self.root.access
     }
 
-    /// Whether its directory is missing now. A root that was missing at start is looked for again each time.
+    /// Whether its directory is missing now. A root that was missing at start is looked for again each time; one that was there and
+    /// was removed stays absent, whatever takes its name.
     #[must_use]
     pub fn is_absent(&self) -> bool {
-        self.root.facts().state == State::Absent
+        self.root.facts().state == State::Absent || self.root.is_gone()
     }
 
     /// The directory as the operator named it, made absolute. A host path: for the operator, and for callers only where the operator

@@ -8,12 +8,15 @@ pub(crate) const ECHO_LIMIT: usize = 200;
 pub(crate) const MESSAGE_LIMIT: usize = 400;
 
 /// Whether `c` would change how the text around it looks, or not be seen at all: control characters, line and paragraph separators,
-/// bidirectional controls (UAX #9 section 2), zero-width and tag characters.
+/// bidirectional controls (UAX #9 section 2), and what Unicode calls Default_Ignorable_Code_Point: zero-width characters, fillers,
+/// variation selectors, tags.
 pub(crate) fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// `text` with deceptive characters as `\u{..}`, cut after `limit` characters of the original.
@@ -33,10 +36,9 @@ pub(crate) fn escaped(text: &str, limit: usize) -> String {
     out
 }
 
-/// `text` escaped and between double quotes, so that its end is plain to see.
+/// `text` escaped and between double quotes. A quote inside is escaped as well, so that the end is plain to see.
 pub(crate) fn quoted(text: &str) -> String {
-    let inner = escaped(text, ECHO_LIMIT).replace('"', "\\\"");
-    format!("\"{inner}\"")
+    format!("\"{}\"", escaped(text, ECHO_LIMIT).replace('"', r"\u{22}"))
 }
 
 #[cfg(test)]
@@ -45,11 +47,15 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_left_alone() {
+        assert_eq!(quoted(r#"a\"; b"#), r#""a\\u{22}; b""#);
         assert_eq!(quoted("docs/Übersicht 音.md"), "\"docs/Übersicht 音.md\"");
     }
 
     #[test]
     fn deceptive_text_is_spelled_out() {
+        for c in ['\u{200d}', '\u{ad}', '\u{3164}', '\u{e0101}', '\u{fe0f}', '\u{85}'] {
+            assert!(is_deceptive(c), "{c:?}");
+        }
         assert_eq!(escaped("a\u{202e}b\u{7f}\u{200b}", 99), r"a\u{202e}b\u{7f}\u{200b}");
     }
 

@@ -5,12 +5,13 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::iter::FusedIterator;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::Operation;
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::metadata::{FileType, Metadata};
 use crate::ops::{contradiction, open, read_link, stat};
@@ -27,21 +28,26 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
         None => path.clone(),
     };
     let mut listed = Place { start: None, ..place.clone() };
-    let Found::Dir(dir) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)? else {
-        return Err(contradiction());
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)?;
+    let Found::Dir(dir) = found else { return receipt.close(Err(contradiction())) };
+    let entries = match dir.entries() {
+        // A directory that was removed lists as empty.
+        Ok(_) if listed.root.is_gone() => Err(ErrorKind::RootAbsent.into()),
+        entries => entries.map_err(|error| Error::from_io(&error)),
     };
-    let entries = dir.entries().map_err(|error| Error::from_io(&error))?;
     listed.start = Some(Start { dir: Arc::new(dir), path: below_floor });
-    Ok(ReadDir { place: listed, entries })
+    receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries) }))
 }
 
 /// The entries of a directory, in the order of the file system, without `.` and `..`.
 ///
 /// One descriptor is held for the directory, whatever the number of entries. Each step checks again that the authority has not been
-/// taken back.
+/// taken back; if it has, one `revoked` ends the listing.
+#[must_use = "an iterator does nothing until it is used"]
 pub struct ReadDir {
     place: Place,
-    entries: cap_std::fs::ReadDir,
+    /// Until the end.
+    entries: Option<cap_std::fs::ReadDir>,
 }
 
 impl Iterator for ReadDir {
@@ -49,9 +55,12 @@ impl Iterator for ReadDir {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Err(kind) = self.place.root.shared.lease.check() {
-            return Some(Err(kind.into()));
+            return self.entries.take().map(|_| Err(kind.into()));
         }
-        let entry = self.entries.next()?;
+        let Some(entry) = self.entries.as_mut()?.next() else {
+            self.entries = None;
+            return None;
+        };
         Some(entry.map_err(|error| Error::from_io(&error)).map(|entry| Entry {
             place: self.place.clone(),
             name: entry.file_name(),
@@ -60,6 +69,8 @@ impl Iterator for ReadDir {
         }))
     }
 }
+
+impl FusedIterator for ReadDir {}
 
 impl fmt::Debug for ReadDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,12 +93,12 @@ impl Entry {
         &self.name
     }
 
-    /// The name as text that loses nothing: the name itself, or, where it is not UTF-8 or has characters that deceive the eye, the
-    /// entry's whole `root://` URI, which any path argument takes.
+    /// The name as text that loses nothing: the name itself, or, where it is not UTF-8, has characters that deceive the eye, or would
+    /// mean something else (`~`), the entry's whole `root://` URI, which any path argument takes.
     #[must_use]
     pub fn name_text(&self) -> Cow<'_, str> {
         match self.name.to_str() {
-            Some(name) if !name.contains(text::is_deceptive) => Cow::Borrowed(name),
+            Some(name) if name != "~" && !name.contains(text::is_deceptive) => Cow::Borrowed(name),
             _ => Cow::Owned(self.uri()),
         }
     }

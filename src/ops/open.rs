@@ -12,11 +12,16 @@ use crate::ops::contradiction;
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
 use crate::resolve::{Found, Want, resolve};
-use crate::root::Place;
+use crate::root::{Place, Root};
 
 pub(crate) fn file(place: Place, path: RelPath) -> Result<File> {
     let root = Arc::clone(&place.root);
-    match resolve(Permit::issue(place, path, Operation::Open)?, Want::File)? {
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
+    receipt.close(opened(found, root))
+}
+
+fn opened(found: Found, root: Arc<Root>) -> Result<File> {
+    match found {
         Found::File(file, metadata) => Ok(File::new(file, metadata, root)),
         _ => Err(contradiction()),
     }
@@ -25,15 +30,18 @@ pub(crate) fn file(place: Place, path: RelPath) -> Result<File> {
 pub(crate) fn dir(place: Place, path: RelPath) -> Result<Dir> {
     let root = Arc::clone(&place.root);
     let prefix = place.path_from_root(&path);
-    match resolve(Permit::issue(place, path, Operation::OpenDir)?, Want::Dir)? {
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::OpenDir)?, Want::Dir)?;
+    receipt.close(match found {
         Found::Dir(dir) => Ok(Dir::new(root, Arc::new(dir), prefix)),
         _ => Err(contradiction()),
-    }
+    })
 }
 
 pub(crate) fn read(place: Place, path: RelPath) -> Result<Vec<u8>> {
-    let limit = place.root.shared.read_limit;
-    file(place, path)?.read_all(limit)
+    let root = Arc::clone(&place.root);
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
+    let limit = root.shared.read_limit;
+    receipt.close(opened(found, root).and_then(|mut file| file.read_to_limit(0, limit)))
 }
 
 pub(crate) fn read_to_string(place: Place, path: RelPath) -> Result<String> {

@@ -13,8 +13,9 @@ use crate::resolve::{Found, Want, resolve};
 use crate::root::Place;
 
 pub(crate) fn read_link(place: Place, path: RelPath) -> Result<PathBuf> {
-    match resolve(Permit::issue(place, path, Operation::ReadLink)?, Want::LinkText)? {
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadLink)?, Want::LinkText)?;
+    receipt.close(match found {
         Found::Link { text, .. } => Ok(text),
         _ => Err(contradiction()),
-    }
+    })
 }

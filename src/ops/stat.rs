@@ -28,8 +28,9 @@ pub(crate) fn exists(place: Place, path: RelPath) -> Result<bool> {
 }
 
 fn answer(permit: Permit, want: Want) -> Result<Metadata> {
-    match resolve(permit, want)? {
+    let (found, receipt) = resolve(permit, want)?;
+    receipt.close(match found {
         Found::Metadata(metadata) => Ok(Metadata(metadata)),
         _ => Err(contradiction()),
-    }
+    })
 }

@@ -47,12 +47,21 @@ impl HostPath {
 
     /// If `self` is `prefix` or lies below it by text, the names behind `prefix`.
     pub(crate) fn below(&self, prefix: &HostPath) -> Option<RelPath> {
+        self.below_by(prefix, PathStyle::same_name)
+    }
+
+    /// As [`HostPath::below`], where names in another Unicode form count as one.
+    pub(crate) fn like_below(&self, prefix: &HostPath) -> Option<RelPath> {
+        self.below_by(prefix, PathStyle::like_name)
+    }
+
+    fn below_by(&self, prefix: &HostPath, one: fn(PathStyle, &str, &str) -> bool) -> Option<RelPath> {
         if self.anchor != prefix.anchor || self.rest.depth() < prefix.rest.depth() {
             return None;
         }
         let same = |(own, other): (Step<'_>, Step<'_>)| match (own, other) {
             (Step::Name(own), Step::Name(other)) => match (own.to_str(), other.to_str()) {
-                (Some(own), Some(other)) => self.style.same_name(own, other),
+                (Some(own), Some(other)) => one(self.style, own, other),
                 _ => own == other,
             },
             // `..` in either text: what it leads to is not known here, so the texts do not match.

@@ -51,16 +51,20 @@ pub(crate) fn locate(routes: &[Route], home: Option<&HostPath>, location: Locati
     }
 }
 
-/// The deepest root whose spelling the path lies below. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
-/// root is preferred: it may well hold the place that is meant.
+/// The root whose spelling the path lies below; where none fits as it is, one that fits in another Unicode form.
 fn locate_host(routes: &[Route], path: &HostPath) -> Result<Located, ErrorKind> {
-    let matches = routes.iter().enumerate().flat_map(|(root, route)| {
-        route.spellings.iter().filter_map(move |spelling| path.below(spelling).map(|rest| (root, spelling.depth(), rest)))
-    });
-    matches
+    deepest(routes, |spelling| path.below(spelling))
+        .or_else(|| deepest(routes, |spelling| path.like_below(spelling)))
+        .ok_or(ErrorKind::OutsideRoots)
+}
+
+/// The deepest root of those that fit. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
+/// root is preferred: it may well hold the place that is meant.
+fn deepest(routes: &[Route], fit: impl Fn(&HostPath) -> Option<RelPath>) -> Option<Located> {
+    let fits = routes.iter().enumerate().flat_map(|(root, route)| route.spellings.iter().map(move |spelling| (root, spelling)));
+    fits.filter_map(|(root, spelling)| Some((root, spelling.depth(), fit(spelling)?)))
         .max_by_key(|(root, depth, rest)| (!rest.climbs_above(0), *depth, std::cmp::Reverse(*root)))
         .map(|(root, _, path)| Located { root, path, form: Form::Host })
-        .ok_or(ErrorKind::OutsideRoots)
 }
 
 #[cfg(test)]

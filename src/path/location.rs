@@ -94,6 +94,8 @@ mod tests {
             ("root://a/b?c", "invalid-uri", "invalid-uri"),
             ("file:///a", "invalid-uri", "invalid-uri"),
             ("FILE://a", "invalid-uri", "invalid-uri"),
+            ("file:/a", "invalid-uri", "invalid-uri"),
+            ("file:a", "relative", "invalid-path"),
         ] {
             assert_eq!((form(text, PathStyle::Unix), form(text, PathStyle::Windows)), (unix, windows), "{text:?}");
         }

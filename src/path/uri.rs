@@ -34,7 +34,7 @@ impl RootName {
             .to_lowercase()
             .chars()
             .map(|c| if matches!(c, 'a'..='z' | '0'..='9' | '.' | '_' | '-') { c } else { '-' })
-            .take(ROOT_NAME_LIMIT - 4)
+            .take(ROOT_NAME_LIMIT - 12)
             .collect();
         let plain = text.chars().all(|c| matches!(c, '.' | '-'));
         if plain { Self("root".to_owned()) } else { Self(text) }
@@ -55,9 +55,9 @@ pub(crate) fn is_root_uri(text: &str) -> bool {
     has_scheme(text, SCHEME)
 }
 
-/// Whether `text` is meant as a `file:` URI.
+/// Whether `text` is meant as a `file:` URI (RFC 8089 allows one slash).
 pub(crate) fn is_file_uri(text: &str) -> bool {
-    has_scheme(text, "file://")
+    has_scheme(text, "file:/")
 }
 
 /// Schemes are compared without case (RFC 3986 section 3.1).

@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 use crate::path::style::folded;
 
 /// Most entries that are looked at for one name.
-const ENTRY_LIMIT: usize = 100_000;
+const ENTRY_LIMIT: usize = 10_000;
 
 /// The names in a directory that look like the one asked for.
 pub(super) enum Fold {
@@ -24,8 +24,11 @@ pub(super) fn find(dir: &Dir, name: &OsStr) -> Fold {
     let (Some(name), Ok(entries)) = (name.to_str(), dir.entries()) else { return Fold::Nothing };
     let wanted = folded(name);
     let mut found = Fold::Nothing;
-    for entry in entries.take(ENTRY_LIMIT) {
+    for (number, entry) in entries.enumerate() {
         let Ok(entry) = entry else { return Fold::Nothing };
+        if number == ENTRY_LIMIT {
+            return Fold::Nothing;
+        }
         let entry = entry.file_name();
         let Some(text) = entry.to_str() else { continue };
         if folded(text) == wanted {

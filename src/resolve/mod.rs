@@ -22,7 +22,7 @@ use cap_std::fs::{Dir, Metadata};
 
 use crate::error::{Detail, Error, ErrorKind};
 use crate::path::relative::RelPath;
-use crate::permit::Permit;
+use crate::permit::{Permit, Receipt};
 use crate::root::Place;
 use walk::NoRules;
 
@@ -53,22 +53,21 @@ pub(crate) enum Found {
     File(std::fs::File, Metadata),
     Dir(Dir),
     Metadata(Metadata),
-    /// A link's text, and how many directories deep below the floor the link lies, where that is known.
+    /// A link's text, and how many directories deep below the floor the link lies, where that is known for sure.
     Link {
         text: PathBuf,
         depth: Option<usize>,
     },
 }
 
-/// Uses the permit up.
-pub(crate) fn resolve(permit: Permit, want: Want) -> Result<Found, Error> {
+/// Uses the permit up. The receipt is closed with the outcome of the operation that the handle is for.
+pub(crate) fn resolve(permit: Permit, want: Want) -> Result<(Found, Receipt), Error> {
     let outcome = find(permit.place(), permit.path(), want);
-    // The last check comes after the handle is complete: whatever `revoke()` did not see coming is dropped here, unused.
-    let outcome = outcome.and_then(|found| {
-        permit.place().root.shared.lease.check()?;
-        Ok(found)
-    });
-    permit.report(outcome)
+    let receipt = permit.spend();
+    match outcome {
+        Ok(found) => Ok((found, receipt)),
+        Err(error) => receipt.close(Err(error)),
+    }
 }
 
 fn find(place: &Place, path: &RelPath, want: Want) -> Result<Found, Error> {

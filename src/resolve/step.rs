@@ -9,25 +9,31 @@ use std::path::PathBuf;
 
 use cap_std::fs::{Dir, Metadata};
 
+/// Where a link says that it leads, read from the very link that was seen.
+pub(crate) enum Target {
+    Text(PathBuf),
+    /// A magic link: one that the kernel follows by itself and not by its text, such as `/proc/self/cwd`. An escape on every way.
+    Magic,
+}
+
 /// What a name on the way turned out to be.
 pub(crate) enum Entered {
     Dir(Dir),
-    /// A link, with its text, read from the very link that was seen.
-    Link(PathBuf),
+    Link(Target),
     Other,
 }
 
 /// What a last name turned out to be.
 pub(crate) enum Opened {
     File(std::fs::File, Metadata),
-    Link(PathBuf),
+    Link(Target),
 }
 
 /// A last name, looked at without opening it.
 pub(crate) struct Seen {
     pub(crate) metadata: Metadata,
-    /// The text, if it is a link.
-    pub(crate) link: Option<PathBuf>,
+    /// Where it leads, if it is a link.
+    pub(crate) link: Option<Target>,
 }
 
 #[cfg(target_os = "linux")]
@@ -68,7 +74,7 @@ mod linux {
         let file = open_one(dir, name, PATH)?;
         let metadata = Metadata::from_file(&file)?;
         if metadata.is_symlink() {
-            return Ok(Entered::Link(link_text(dir, &file)?));
+            return Ok(Entered::Link(target(dir, &file)?));
         }
         // It was exchanged for a directory between the two calls: this handle is one.
         Ok(if metadata.is_dir() { Entered::Dir(Dir::from_std_file(file)) } else { Entered::Other })
@@ -89,7 +95,7 @@ mod linux {
                 Err(Errno::LOOP) => {
                     let file = open_one(dir, name, PATH)?;
                     if Metadata::from_file(&file)?.is_symlink() {
-                        return Ok(Opened::Link(link_text(dir, &file)?));
+                        return Ok(Opened::Link(target(dir, &file)?));
                     }
                 }
                 // What cannot be read is told by its type first, as it is where it can be.
@@ -114,14 +120,12 @@ mod linux {
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
         let file = open_one(dir, name, PATH)?;
         let metadata = Metadata::from_file(&file)?;
-        let link = if metadata.is_symlink() { Some(link_text(dir, &file)?) } else { None };
+        let link = if metadata.is_symlink() { Some(target(dir, &file)?) } else { None };
         Ok(Seen { metadata, link })
     }
 
-    /// The text of a link by a handle to the link. A magic link (one that the kernel follows by itself, not by its text) gets a text
-    /// that no floor contains, so that it is an escape on every way.
-    fn link_text(parent: &Dir, link: &File) -> io::Result<PathBuf> {
-        if is_magic(parent, link)? { Ok(PathBuf::from("/")) } else { text_of(link) }
+    fn target(parent: &Dir, link: &File) -> io::Result<Target> {
+        if is_magic(parent, link)? { Ok(Target::Magic) } else { text_of(link).map(Target::Text) }
     }
 
     /// The text of the link that this handle is of (`readlinkat` with an empty path, readlink(2)).
@@ -177,7 +181,7 @@ mod portable {
             let metadata = dir.symlink_metadata(name)?;
             if metadata.is_symlink() {
                 if let Ok(text) = dir.read_link_contents(name) {
-                    return Ok(Entered::Link(text));
+                    return Ok(Entered::Link(Target::Text(text)));
                 }
             } else if metadata.is_dir() {
                 return Err(refusal);
@@ -196,8 +200,8 @@ mod portable {
         for _ in 0..RETRIES {
             // Looked at first: here a device would be opened by its name alone.
             let seen = see(dir, name)?;
-            if let Some(text) = seen.link {
-                return Ok(Opened::Link(text));
+            if let Some(target) = seen.link {
+                return Ok(Opened::Link(target));
             }
             let mut options = OpenOptions::new();
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -227,7 +231,7 @@ mod portable {
                 return Ok(Seen { metadata, link: None });
             }
             if let Ok(text) = dir.read_link_contents(name) {
-                return Ok(Seen { metadata, link: Some(text) });
+                return Ok(Seen { metadata, link: Some(Target::Text(text)) });
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())

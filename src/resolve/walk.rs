@@ -14,7 +14,7 @@ use crate::error::{Detail, Error, ErrorKind};
 use crate::path::host::HostPath;
 use crate::path::relative::{RelPath, Step, may_fold};
 use crate::resolve::fold::{self, Fold};
-use crate::resolve::step::{self, Entered, Opened};
+use crate::resolve::step::{self, Entered, Opened, Target};
 use crate::resolve::{Found, Want};
 use crate::root::Place;
 
@@ -65,6 +65,8 @@ struct Walk<'a, J> {
     todo: Vec<Todo>,
     /// Whether the end has to be a directory: the caller's wish or path, or a link's text that ends with a slash.
     must_be_dir: bool,
+    /// Whether the end has to be searchable as well: a link's text that ends with `/.`.
+    must_be_searchable: bool,
     links: usize,
     judge: &'a mut J,
 }
@@ -80,7 +82,17 @@ pub(crate) fn walk<J: Judge>(place: &Place, path: &RelPath, want: Want, judge: &
         }
     }
     let must_be_dir = path.must_be_dir() || want == Want::Dir;
-    let mut walk = Walk { place, base, base_path, held: Vec::new(), todo: Vec::new(), must_be_dir, links: 0, judge };
+    let mut walk = Walk {
+        place,
+        base,
+        base_path,
+        held: Vec::new(),
+        todo: Vec::new(),
+        must_be_dir,
+        must_be_searchable: false,
+        links: 0,
+        judge,
+    };
     walk.put(path);
     walk.run(want, want.follows_last(path))
 }
@@ -91,6 +103,27 @@ impl<J: Judge> Walk<'_, J> {
             Step::Parent => Todo::Parent,
             Step::Name(name) => Todo::Name { name: name.to_owned(), typed: path.is_typed() && may_fold(name) },
         }));
+    }
+
+    /// How many directories deep below the floor the walk stands. The path of a base that is not the floor is text, with links and `..`
+    /// in it: where that leads is found by walking it, and if it leads nowhere any more, the depth is not known.
+    fn depth(&self) -> Option<usize> {
+        let Some(path) = &self.base_path else { return Some(self.held.len()) };
+        let place = Place { start: None, ..self.place.clone() };
+        let mut way = Walk {
+            place: &place,
+            base: Arc::clone(place.floor_dir().ok()?),
+            base_path: None,
+            held: Vec::new(),
+            todo: Vec::new(),
+            must_be_dir: true,
+            must_be_searchable: false,
+            links: 0,
+            judge: &mut NoRules,
+        };
+        way.put(path);
+        way.run(Want::Metadata, true).ok()?;
+        Some(way.held.len() + self.held.len())
     }
 
     fn current(&self) -> &Dir {
@@ -121,20 +154,20 @@ impl<J: Judge> Walk<'_, J> {
         match last {
             None => match step::enter(self.current(), name).map_err(|error| Error::from_io(&error))? {
                 Entered::Dir(dir) => self.held.push(dir),
-                Entered::Link(text) => self.follow(&text)?,
+                Entered::Link(target) => self.follow(&target)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
             Some(Want::File) => match step::open(self.current(), name).map_err(|error| file_refusal(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
-                Opened::Link(text) => self.follow(&text)?,
+                Opened::Link(target) => self.follow(&target)?,
             },
             Some(want) => {
                 let seen = step::see(self.current(), name).map_err(|error| Error::from_io(&error))?;
                 match seen.link {
-                    Some(text) if follow_last => self.follow(&text)?,
-                    Some(text) if want == Want::LinkText => {
-                        let depth = self.base_path.as_ref().map_or(0, RelPath::depth) + self.held.len();
-                        return Ok(Some(Found::Link { text, depth: Some(depth) }));
+                    Some(target) if follow_last => self.follow(&target)?,
+                    Some(target) if want == Want::LinkText => {
+                        let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
+                        return Ok(Some(Found::Link { text, depth: self.depth() }));
                     }
                     None if want == Want::LinkText => return Err(not_a_link()),
                     _ => return Ok(Some(Found::Metadata(seen.metadata))),
@@ -168,8 +201,9 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     /// Puts a link's text ahead of what is left. A text that is absolute counts if it names a place below the floor.
-    fn follow(&mut self, text: &Path) -> Result<(), Error> {
+    fn follow(&mut self, target: &Target) -> Result<(), Error> {
         self.judge.leave();
+        let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
         self.links += 1;
         if self.links > LINK_LIMIT {
             return Err(ErrorKind::SymlinkLoop.into());
@@ -184,6 +218,7 @@ impl<J: Judge> Walk<'_, J> {
         };
         if self.todo.is_empty() {
             self.must_be_dir |= target.must_be_dir();
+            self.must_be_searchable |= ends_with_dot(text);
         }
         self.put(&target);
         Ok(())
@@ -206,6 +241,9 @@ impl<J: Judge> Walk<'_, J> {
     /// All steps are taken, and the current directory is what they lead to.
     fn arrive(&mut self, want: Want) -> Result<Found, Error> {
         let io = |error: std::io::Error| Error::from_io(&error);
+        if self.must_be_searchable {
+            step::reenter(self.current()).map_err(io)?;
+        }
         match want {
             Want::File => Err(ErrorKind::IsADirectory.into()),
             Want::LinkText => Err(not_a_link()),
@@ -216,6 +254,15 @@ impl<J: Judge> Walk<'_, J> {
             },
         }
     }
+}
+
+/// A dot at the end is looked up in the directory before it, which has to be searchable for that.
+fn ends_with_dot(text: &Path) -> bool {
+    let mut text = text.as_os_str().as_encoded_bytes();
+    while let Some(rest) = text.strip_suffix(b"/") {
+        text = rest;
+    }
+    text.ends_with(b"/.")
 }
 
 fn not_a_link() -> Error {

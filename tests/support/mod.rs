@@ -1,6 +1,6 @@
 //! What several test binaries share.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
 use cap_roots::{Access, Builder, Error, Roots};
 use cap_roots_oracle::tree::Tree;

@@ -38,7 +38,7 @@ pub fn tree(picks: &mut Picks<'_>, most: usize) -> Vec<String> {
             0..=3 => {
                 dirs.push(format!("{path}/"));
                 lines.push(format!("dir {path}"));
-                if kind == 3 && picks.byte() % 3 == 0 {
+                if kind == 3 && picks.byte().is_multiple_of(2) {
                     closed.push(format!("mode 000 {path}"));
                 }
             }

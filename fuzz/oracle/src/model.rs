@@ -164,11 +164,15 @@ impl Model {
             let last = index + 1 == names.len();
             // Whatever stands before a slash must be a directory.
             let Object::Dir { entries, parent, searchable, .. } = &self.objects[at.id] else { return Err("not-a-directory") };
-            if matches!(*name, "" | ".") {
+            // A dot that a caller typed says no more than a slash; one in a link's text is looked up, as any name is.
+            if name.is_empty() || (*name == "." && typed) {
                 continue;
             }
             if !searchable {
                 return Err("os-denied");
+            }
+            if *name == "." {
+                continue;
             }
             if *name == ".." {
                 if at.id == ROOT {
@@ -206,7 +210,7 @@ fn lookup(entries: &BTreeMap<String, Id>, name: &str, typed: bool) -> Result<Id,
     if let Some(id) = entries.get(name) {
         return Ok(*id);
     }
-    if !typed || !(name.contains(' ') || !name.is_ascii()) {
+    if !typed || (name.is_ascii() && !name.contains(' ')) {
         return Err("not-found");
     }
     // The forms that the vocabulary has: e with an acute accent, and the narrow no-break space.
