@@ -10,6 +10,7 @@ mod options;
 mod page;
 mod server;
 mod tools;
+mod work;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -24,8 +25,8 @@ use options::{Grant, Options};
 use server::Server;
 use tools::{Context, Limits};
 
-/// Most files being read at once; further calls wait.
-const BLOCKING_THREADS: usize = 16;
+/// Threads for the protocol's own input and output, beside those of the calls: a call that hangs must not stop the others' answers.
+const IO_THREADS: usize = 8;
 /// How long calls under way may take to end once the client has gone.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     let done = match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args),
         (None, Some(path)) => once::explain(&context, path),
-        (None, None) => serve(context),
+        (None, None) => serve(context, Duration::from_secs(options.max_seconds)),
     };
     done.unwrap_or_else(|error| fail(&format!("standard input or output failed: {error}")))
 }
@@ -66,6 +67,9 @@ fn start_logging() {
 
 /// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.
 fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
+    if grants.iter().any(|grant| grant.path.as_os_str().is_empty()) {
+        return Err("invalid-argument: the path of a directory is empty; give it as DIR or NAME=DIR".to_owned());
+    }
     let builder = grants.iter().fold(Roots::builder(), |builder, grant| match &grant.name {
         Some(name) => builder.named(name, &grant.path, grant.access),
         None => builder.root(&grant.path, grant.access),
@@ -88,7 +92,7 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
     Ok(roots)
 }
 
-fn serve(context: Context) -> io::Result<ExitCode> {
+fn serve(context: Context, deadline: Duration) -> io::Result<ExitCode> {
     if context.roots.list().next().is_none() {
         tracing::warn!("no directory was given, so every call answers no-roots; start the server as cap-roots-mcp DIR");
     }
@@ -97,11 +101,11 @@ fn serve(context: Context) -> io::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(server::CALLS + IO_THREADS)
         .enable_all()
         .build()?;
     let ended = runtime.block_on(async {
-        match Server::new(context).serve(stdio()).await {
+        match Server::new(context, deadline).serve(stdio()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // A client that leaves before it has said anything is no fault.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -8,6 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
 use crate::tools::{self, Context};
+use crate::work::Work;
 
 const REFUSED: u8 = 1;
 /// As `clap` ends for a command line that does not parse.
@@ -17,12 +18,16 @@ pub(crate) const MISUSE: u8 = 2;
 pub(crate) fn call(context: &Context, tool: &str, arguments: &str) -> io::Result<ExitCode> {
     let outcome =
         match serde_json::from_str(arguments) {
-            Ok(Value::Object(arguments)) => tools::call(context, tool, arguments),
+            Ok(Value::Object(arguments)) => tools::call(context, &Work::default(), tool, arguments),
             _ => Err(Error::invalid_argument("the arguments are not a JSON object")
                 .advise("give them as in --args '{\"path\":\".\"}'")),
         };
     match outcome {
-        Ok(result) => print(&result).map(|()| ExitCode::SUCCESS),
+        Ok(result) => match print(&result) {
+            // Whoever reads has read enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+            printed => printed.map(|()| ExitCode::SUCCESS),
+        },
         Err(error) => {
             writeln!(io::stderr(), "{error}")?;
             let misuse = error.kind() == ErrorKind::InvalidArgument;

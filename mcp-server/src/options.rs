@@ -19,7 +19,8 @@ pub(crate) struct Options {
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
-    /// Directory to serve read-write, with an optional name (a-z 0-9 . _ -) for root://NAME/ paths.
+    /// Directory to serve read-write, with an optional name (a-z 0-9 . _ -) for root://NAME/ paths. Write ./a=b for a directory that
+    /// is called a=b.
     #[arg(long, value_name = "[NAME=]DIR")]
     rw: Vec<OsString>,
 
@@ -44,12 +45,16 @@ pub(crate) struct Options {
     pub(crate) explain: Option<String>,
 
     /// Most bytes of text in one answer, over all files of the call. Larger files are read in pages.
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_text_bytes: u64,
 
     /// Largest file that read_media_file answers, in bytes before base64.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_media_bytes: u64,
+
+    /// Longest time that a call may take before it is answered with timeout, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    pub(crate) max_seconds: u64,
 
     /// Most entries in one listing.
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]

@@ -7,6 +7,8 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use cap_roots::{Error, ErrorKind, File, Result};
 
+use crate::work::Work;
+
 const BLOCK: usize = 64 * 1024;
 
 /// What part of a file is wanted. Numbers are lines, from 1.
@@ -27,12 +29,12 @@ pub(crate) struct Page {
 }
 
 /// Reads `part` of `file`, at most `limit` bytes.
-pub(crate) fn read(file: File, part: Part, limit: u64) -> Result<Page> {
+pub(crate) fn read(file: File, part: Part, limit: u64, work: &Work) -> Result<Page> {
     match part {
         Part::Whole => whole(file, limit),
-        Part::Head(lines) => forward(file, 1, Some(lines), limit, false),
-        Part::Lines { offset, limit: lines } => forward(file, offset, lines, limit, true),
-        Part::Tail(lines) => tail(file, lines, limit),
+        Part::Head(lines) => forward(file, 1, Some(lines), limit, false, work),
+        Part::Lines { offset, limit: lines } => forward(file, offset, lines, limit, true, work),
+        Part::Tail(lines) => tail(file, lines, limit, work),
     }
 }
 
@@ -59,11 +61,11 @@ fn io(error: std::io::Error) -> Error {
 }
 
 /// Lines from `offset` on. `tell`: say where the next page starts even where the caller asked for no more.
-fn forward(file: File, offset: u64, lines: Option<u64>, limit: u64, tell: bool) -> Result<Page> {
+fn forward(file: File, offset: u64, lines: Option<u64>, limit: u64, tell: bool, work: &Work) -> Result<Page> {
     let mut reader = BufReader::with_capacity(BLOCK, file);
     let mut line = 1;
     while line < offset {
-        let (bytes, ends) = skip_line(&mut reader)?;
+        let (bytes, ends) = skip_line(&mut reader, work)?;
         if bytes == 0 {
             let count = line - 1;
             return Ok(Page {
@@ -81,6 +83,7 @@ fn forward(file: File, offset: u64, lines: Option<u64>, limit: u64, tell: bool) 
     let mut left = lines.unwrap_or(u64::MAX);
     let mut notice = None;
     while left > 0 {
+        work.check()?;
         let before = page.len();
         // One byte more than fits tells whether it fits; two more line ends do not count.
         let room = u64::try_from(limit.saturating_add(3).saturating_sub(before)).unwrap_or(u64::MAX);
@@ -113,31 +116,31 @@ fn cut(page: &mut Vec<u8>, start: usize, limit: usize, line: u64) -> String {
         return format!("Cut at the limit of {limit} bytes; go on with offset {line}.");
     }
     page.truncate(limit);
-    page.truncate(character_boundary(page));
+    if let Err(error) = std::str::from_utf8(page)
+        && error.error_len().is_none()
+    {
+        // A character that the cut goes through. Bytes that are no character stay, and have the page refused.
+        page.truncate(error.valid_up_to());
+    }
     format!(
         "Line {line} alone is longer than the limit of {limit} bytes: this is its beginning. The line after it has offset {}.",
         line.saturating_add(1)
     )
 }
 
-/// The length of `bytes` without an incomplete character at the end.
-fn character_boundary(bytes: &[u8]) -> usize {
-    let from = bytes.len().saturating_sub(4);
-    let incomplete = bytes.get(from..).unwrap_or_default().utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
-    // Where the text is not UTF-8 at all, nothing is hidden by this: the page is refused for what stands before.
-    bytes.len() - incomplete.min(3)
-}
-
 /// `page` without the end of its last line.
 fn without_end(page: &[u8]) -> &[u8] {
-    let page = page.strip_suffix(b"\n").unwrap_or(page);
-    page.strip_suffix(b"\r").unwrap_or(page)
+    match page.strip_suffix(b"\n") {
+        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+        None => page,
+    }
 }
 
 /// Passes over one line. Gives how many bytes it had, and whether it ended with a line end.
-fn skip_line(reader: &mut BufReader<File>) -> Result<(u64, bool)> {
+fn skip_line(reader: &mut BufReader<File>, work: &Work) -> Result<(u64, bool)> {
     let mut passed = 0;
     loop {
+        work.check()?;
         let block = reader.fill_buf().map_err(io)?;
         if block.is_empty() {
             return Ok((passed, false));
@@ -153,46 +156,44 @@ fn skip_line(reader: &mut BufReader<File>) -> Result<(u64, bool)> {
 }
 
 /// The last lines, read from the end in blocks.
-fn tail(mut file: File, lines: u64, limit: u64) -> Result<Page> {
+fn tail(mut file: File, lines: u64, limit: u64, work: &Work) -> Result<Page> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut at = file.seek(SeekFrom::End(0)).map_err(io)?;
-    let mut page: Vec<u8> = Vec::new();
-    let mut notice = None;
-    // Where the wanted lines begin in `page`, once that is known.
-    let start = loop {
-        if let Some(start) = nth_last_line(&page, lines) {
-            break start;
-        }
-        if page.len() > limit.saturating_add(BLOCK) || at == 0 {
-            break 0;
-        }
+    // Read from the end, so put together backwards.
+    let mut blocks: Vec<Vec<u8>> = Vec::new();
+    let (mut read, mut ends) = (0usize, 0u64);
+    // One line end more than lines: the one before the first of them, where there is one. One at the very end begins no line.
+    while at > 0 && ends <= lines && read <= limit.saturating_add(BLOCK) {
+        work.check()?;
         let size = at.min(BLOCK as u64);
         at -= size;
         file.seek(SeekFrom::Start(at)).map_err(io)?;
         let mut block = Vec::with_capacity(BLOCK);
         (&mut file).take(size).read_to_end(&mut block).map_err(io)?;
-        block.append(&mut page);
-        page = block;
-    };
-    page.drain(..start);
+        let counted = if blocks.is_empty() { block.strip_suffix(b"\n").unwrap_or(&block) } else { &block };
+        ends = ends.saturating_add(u64::try_from(memchr::memchr_iter(b'\n', counted).count()).unwrap_or(u64::MAX));
+        read = read.saturating_add(block.len());
+        blocks.push(block);
+    }
+    blocks.reverse();
+    let mut page = blocks.concat();
+    let body = page.strip_suffix(b"\n").unwrap_or(&page);
+    let nth = usize::try_from(lines - 1).unwrap_or(usize::MAX);
+    if let Some(before) = memchr::memrchr_iter(b'\n', body).nth(nth) {
+        page.drain(..=before);
+    }
     let end = without_end(&page).len();
     page.truncate(end);
+    let mut notice = None;
     if page.len() > limit {
         let overflow = page.len() - limit;
         // From the first line that begins within the limit; a last line that is longer than the limit keeps its end.
-        let from = page.get(overflow..).and_then(|kept| kept.iter().position(|byte| *byte == b'\n')).map(|at| overflow + at + 1);
+        let from = memchr::memchr(b'\n', page.get(overflow - 1..).unwrap_or_default()).map(|at| overflow + at);
         let from = from.unwrap_or_else(|| overflow + continuation(page.get(overflow..).unwrap_or_default()));
         page.drain(..from);
         notice = Some(format!("Cut at the limit of {limit} bytes: these are the last lines that fit."));
     }
     Ok(Page { text: text(page)?, notice })
-}
-
-/// Where the last `lines` lines begin, if `page` holds a line end before them. A line end at the very end begins no line.
-fn nth_last_line(page: &[u8], lines: u64) -> Option<usize> {
-    let body = page.strip_suffix(b"\n").unwrap_or(page);
-    let nth = usize::try_from(lines - 1).ok()?;
-    body.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').nth(nth).map(|(at, _)| at + 1)
 }
 
 /// How many bytes at the start belong to a character that began before.
@@ -209,7 +210,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("f"), content).unwrap();
         let roots = Roots::builder().root(folder.path(), Access::Read).open().unwrap();
-        read(roots.open("f").unwrap(), part, limit)
+        read(roots.open("f").unwrap(), part, limit, &Work::default())
     }
 
     fn text_of(content: &str, part: Part) -> String {
@@ -281,6 +282,47 @@ mod tests {
         assert!(text_of(&content, Part::Head(1)).ends_with("x€"));
         let content = format!("€{}\n", "x".repeat(BLOCK - 3));
         assert!(text_of(&content, Part::Tail(1)).starts_with("€x"));
+    }
+
+    #[test]
+    fn line_ends_are_exact() {
+        assert_eq!(text_of("abc\r", Part::Head(1)), "abc\r");
+        assert_eq!(text_of("abc\r\n", Part::Tail(1)), "abc");
+        let tail = |limit| page(b"aaaaaa\nb\nc\n", Part::Tail(3), limit).unwrap();
+        assert_eq!(tail(3).text, "b\nc");
+        assert_eq!(tail(2).text, "c");
+        assert_eq!((tail(10).text.as_str(), tail(10).notice), ("aaaaaa\nb\nc", None));
+    }
+
+    /// Catches: bytes that are no character, taken off with the cut.
+    #[test]
+    fn the_cut_hides_no_bad_byte() {
+        for limit in 4..7 {
+            assert_eq!(page(b"abc\xffdefgh", Part::Head(1), limit).unwrap_err().kind(), ErrorKind::NotUtf8, "{limit}");
+        }
+    }
+
+    /// A tail of many blocks, whose lines go over their edges.
+    #[test]
+    fn a_long_tail_is_whole() {
+        let lines: Vec<String> = (0..40_000).map(|number| format!("line {number} {}", "é".repeat(number % 7))).collect();
+        let content = lines.join("\n");
+        for count in [1, 7, 9_999, 39_999, 40_000, 50_000] {
+            let from = lines.len().saturating_sub(count);
+            assert_eq!(text_of(&content, Part::Tail(count as u64)), lines[from..].join("\n"), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_stopped_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("f"), "a\nb\nc\n").unwrap();
+        let roots = Roots::builder().root(folder.path(), Access::Read).open().unwrap();
+        let work = Work::default();
+        work.stop();
+        for part in [Part::Head(1), Part::Tail(1), Part::Lines { offset: 2, limit: None }] {
+            assert_eq!(read(roots.open("f").unwrap(), part, 99, &work).unwrap_err().kind(), ErrorKind::Cancelled);
+        }
     }
 
     #[test]

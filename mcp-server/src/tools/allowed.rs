@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Context, Definition, answer, input, text_output};
 use crate::arguments::Arguments;
+use crate::work::Work;
 
 pub(super) const LIST_ALLOWED_DIRECTORIES: Definition = Definition {
     name: "list_allowed_directories",
@@ -26,7 +27,7 @@ fn schema() -> Value {
     schema
 }
 
-fn run(context: &Context, _: &Arguments) -> Result<CallToolResult> {
+fn run(context: &Context, _: &Work, _: &Arguments) -> Result<CallToolResult> {
     let mut lines = vec!["Allowed directories:".to_owned()];
     let mut absent = Vec::new();
     for root in context.roots.list() {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Context, Definition, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
+use crate::work::Work;
 
 pub(super) const GET_FILE_INFO: Definition = Definition {
     name: "get_file_info",
@@ -26,7 +27,7 @@ fn schema() -> Value {
     input(json!({ "path": path_property() }), &["path"])
 }
 
-fn run(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+fn run(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let metadata = context.roots.metadata(arguments.text("path")?)?;
     let lines = [
         format!("size: {}", metadata.len()),

@@ -1,7 +1,6 @@
 //! `list_directory` and `list_directory_with_sizes`.
 
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
 use cap_roots::{Entry, FileType, Operation, Result};
 use rmcp::model::CallToolResult;
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Context, Definition, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
+use crate::work::Work;
 
 pub(super) const LIST_DIRECTORY: Definition = Definition {
     name: "list_directory",
@@ -45,11 +45,12 @@ fn schema_with_sort() -> Value {
 const SORTS: &[&str] = &["name", "size"];
 
 /// The entries of a directory by name, and what is missing.
-fn entries(context: &Context, path: &str) -> Result<(Vec<Entry>, Option<String>)> {
+fn entries(context: &Context, work: &Work, path: &str) -> Result<(Vec<Entry>, Option<String>)> {
     let most = context.limits.entries;
     let mut entries = Vec::new();
     let mut notice = None;
     for entry in context.roots.read_dir(path)? {
+        work.check()?;
         if entries.len() == most {
             notice = Some(format!("Cut at the limit of {most} entries; the directory has more."));
             break;
@@ -69,42 +70,67 @@ fn mark(entry: &Entry) -> &'static str {
     }
 }
 
-fn list(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
-    let (entries, notice) = entries(context, arguments.text("path")?)?;
-    let lines: Vec<String> = entries.iter().map(|entry| format!("{} {}", mark(entry), entry.name_text())).collect();
-    Ok(answer(lines.join("\n"), notice))
+/// Lines up to the answer's limit of bytes.
+struct Listing {
+    text: String,
+    limit: usize,
+    notice: Option<String>,
 }
 
-fn list_with_sizes(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+impl Listing {
+    fn new(context: &Context, notice: Option<String>) -> Self {
+        Self { text: String::new(), limit: usize::try_from(context.limits.text_bytes).unwrap_or(usize::MAX), notice }
+    }
+
+    /// Whether there was room for the line.
+    fn add(&mut self, line: &str) -> bool {
+        if self.text.len() + line.len() + 1 > self.limit {
+            self.notice = Some(format!("Cut at the limit of {} bytes; the directory has more.", self.limit));
+            return false;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+}
+
+fn list(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
+    let (entries, notice) = entries(context, work, arguments.text("path")?)?;
+    let mut listing = Listing::new(context, notice);
+    let _ = entries.iter().all(|entry| listing.add(&format!("{} {}", mark(entry), entry.name_text())));
+    Ok(answer(listing.text.trim_end_matches('\n').to_owned(), listing.notice))
+}
+
+fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let by_size = arguments.choice("sortBy", SORTS)? == "size";
-    let (entries, notice) = entries(context, arguments.text("path")?)?;
-    // An entry that went away meanwhile has no size, and stays as it was listed.
-    let size = |entry: &Entry| entry.metadata().map_or(0, |metadata| metadata.len());
-    let mut sized: Vec<(Entry, u64)> = entries
-        .into_iter()
-        .map(|entry| {
-            let size = size(&entry);
-            (entry, size)
-        })
-        .collect();
+    let (entries, notice) = entries(context, work, arguments.text("path")?)?;
+    let mut sized: Vec<(Entry, u64)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        work.check()?;
+        // An entry that went away meanwhile has no size, and stays as it was listed.
+        let size = entry.metadata().map_or(0, |metadata| metadata.len());
+        sized.push((entry, size));
+    }
     if by_size {
         sized.sort_by_key(|(_, size)| Reverse(*size));
     }
-    let mut text = String::new();
+    let mut listing = Listing::new(context, notice);
     let (mut files, mut directories, mut bytes) = (0, 0, 0u64);
     for (entry, size) in &sized {
-        let size = if entry.file_type() == FileType::Dir {
+        let is_dir = entry.file_type() == FileType::Dir;
+        let shown = if is_dir { String::new() } else { format!("{:>10}", human(*size)) };
+        if !listing.add(&format!("{} {:<30} {shown}", mark(entry), entry.name_text())) {
+            break;
+        }
+        if is_dir {
             directories += 1;
-            String::new()
         } else {
             files += 1;
             bytes = bytes.saturating_add(*size);
-            format!("{:>10}", human(*size))
-        };
-        let _ = writeln!(text, "{} {:<30} {size}", mark(entry), entry.name_text());
+        }
     }
-    let _ = write!(text, "\nTotal: {files} files, {directories} directories\nCombined size: {}", human(bytes));
-    Ok(answer(text, notice))
+    let totals = format!("\nTotal: {files} files, {directories} directories\nCombined size: {}", human(bytes));
+    Ok(answer(listing.text + &totals, listing.notice))
 }
 
 /// Bytes as the reference server writes them: powers of 1024, two decimals above bytes.

@@ -17,6 +17,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotation
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::work::Work;
 
 /// What one answer may cost.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,7 @@ struct Definition {
     operation: Operation,
     input: fn() -> Value,
     output: fn() -> Value,
-    run: fn(&Context, &Arguments) -> Result<CallToolResult>,
+    run: fn(&Context, &Work, &Arguments) -> Result<CallToolResult>,
 }
 
 const TOOLS: &[Definition] = &[
@@ -96,11 +97,11 @@ fn object(schema: Value) -> Arc<JsonObject> {
 }
 
 /// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
-pub(crate) fn call(context: &Context, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
+pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
     let tool = TOOLS.iter().find(|tool| tool.name == name && is_offered(tool, &context.roots)).ok_or_else(|| {
         Error::invalid_argument(format!("there is no tool {name:?}")).advise("call one of the tools that tools/list shows")
     })?;
-    (tool.run)(context, &Arguments(arguments))
+    (tool.run)(context, work, &Arguments(arguments))
 }
 
 /// A schema of an object with these properties. Unknown arguments are allowed, and ignored.
@@ -118,11 +119,17 @@ fn text_output() -> Value {
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// An answer of text, in both places where clients look. A notice is a block of its own, so that it is never taken for content.
+/// An answer of text, in both places where clients look. A notice is a block of its own, so that it is not taken for content; in the
+/// structured form, which has one field, it is the last line, so that a client that shows that form alone shows it too.
 fn answer(text: String, notice: Option<String>) -> CallToolResult {
-    let structured = json!({ "content": &text });
-    let blocks = [Some(text), notice.map(|notice| format!("[{notice}]"))].into_iter().flatten();
-    let mut result = CallToolResult::success(blocks.map(ContentBlock::text).collect());
+    let Some(notice) = notice.map(|notice| format!("[{notice}]")) else {
+        let structured = json!({ "content": &text });
+        let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        result.structured_content = Some(structured);
+        return result;
+    };
+    let structured = json!({ "content": format!("{text}\n{notice}") });
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::text(notice)]);
     result.structured_content = Some(structured);
     result
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Context, Definition, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::page::{self, Part};
+use crate::work::Work;
 
 /// Most paths in one call.
 const PATHS: usize = 1_000;
@@ -33,15 +34,16 @@ fn schema() -> Value {
     input(json!({ "paths": paths }), &["paths"])
 }
 
-fn run(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let mut left = context.limits.text_bytes;
     let mut text = String::new();
     for path in arguments.texts("paths", PATHS)? {
+        work.check()?;
         if !text.is_empty() {
             text.push_str("\n---\n");
         }
         let label = context.label(path);
-        let page = context.roots.open(path).and_then(|file| page::read(file, Part::Whole, left));
+        let page = context.roots.open(path).and_then(|file| page::read(file, Part::Whole, left, work));
         let _ = match page {
             Ok(page) => {
                 left -= u64::try_from(page.text.len()).unwrap_or(left).min(left);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Context, DRAFT, Definition, input, path_property};
 use crate::arguments::Arguments;
+use crate::work::Work;
 
 pub(super) const READ_MEDIA_FILE: Definition = Definition {
     name: "read_media_file",
@@ -47,7 +48,7 @@ fn output_schema() -> Value {
     })
 }
 
-fn run(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+fn run(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let path = arguments.text("path")?;
     let limit = context.limits.media_bytes;
     let bytes = context.roots.open(path)?.read_all(limit).map_err(|error: Error| error.about(context.label(path)))?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Context, Definition, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::page::{self, Part};
+use crate::work::Work;
 
 pub(super) const READ_TEXT_FILE: Definition = Definition {
     name: "read_text_file",
@@ -42,11 +43,11 @@ fn schema() -> Value {
     )
 }
 
-fn run(context: &Context, arguments: &Arguments) -> Result<CallToolResult> {
+fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let path = arguments.text("path")?;
     let part = part(arguments)?;
     let file = context.roots.open(path)?;
-    let page = page::read(file, part, context.limits.text_bytes).map_err(|error| error.about(context.label(path)))?;
+    let page = page::read(file, part, context.limits.text_bytes, work).map_err(|error| error.about(context.label(path)))?;
     Ok(answer(page.text, page.notice))
 }
 
