@@ -8,6 +8,7 @@
 
 mod support;
 
+use cap_roots::Access;
 use cap_roots_oracle::agree;
 use cap_roots_oracle::generate::{self, Picks};
 use cap_roots_oracle::model::Model;
@@ -41,6 +42,36 @@ fn against_the_model(way: Way) {
                 let (text, path) = generate::path(&mut Picks(picks), &root);
                 let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&roots, &model, base, &text, &path)));
                 prop_assert!(outcome.is_ok(), "{text:?} in {lines:#?}");
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// A `Dir` reaches what its root reaches below it, the same bytes, and nothing else; and less access reaches less.
+#[test]
+fn narrowing_never_reaches_more() {
+    privilege::drop_override();
+    let bytes = |most| proptest::collection::vec(any::<u8>(), 0..most);
+    let case = (bytes(OBJECTS * 8), proptest::collection::vec((bytes(6), bytes(8)), 40));
+    let config = Config { failure_persistence: None, ..Config::default() };
+    TestRunner::new(config)
+        .run(&case, |(tree, paths)| {
+            let lines = generate::tree(&mut Picks(&tree), OBJECTS);
+            let tree = Tree::build(&lines).unwrap();
+            let root = tree.root().to_str().unwrap().to_owned();
+            for way in [Way::Fast, Way::Walk] {
+                let roots = roots(&tree, way);
+                let names_only = support::builder(way).named("root", &root, Access::List).open().unwrap();
+                for (dir, path) in &paths {
+                    let (_, dir) = generate::path(&mut Picks(dir), &root);
+                    let (_, path) = generate::path(&mut Picks(path), &root);
+                    prop_assert!(names_only.read(&path).is_err());
+                    let Ok(narrow) = roots.open_dir(&dir) else { continue };
+                    let Ok(bytes) = narrow.read(&path) else { continue };
+                    let wide = roots.read(format!("{dir}/{path}"));
+                    prop_assert!(wide.as_ref() == Ok(&bytes), "{dir:?} then {path:?}: {bytes:?}, but {wide:?} in {lines:#?}");
+                }
             }
             Ok(())
         })
