@@ -79,17 +79,17 @@ fn narrowing_never_reaches_more() {
 }
 
 #[test]
-fn fast_way() {
+fn agrees_by_the_fast_way() {
     against_the_model(Way::Fast);
 }
 
 #[test]
-fn guarded_walk() {
+fn agrees_by_the_guarded_walk() {
     against_the_model(Way::Walk);
 }
 
 #[test]
-fn without_openat2() {
+fn agrees_without_openat2() {
     privilege::hide_openat2();
     against_the_model(Way::Fast);
 }

@@ -130,17 +130,17 @@ fn no_outside_byte(name: &str, way: Way) {
 }
 
 #[test]
-fn fast_way() {
+fn no_escape_by_the_fast_way() {
     no_outside_byte("fast", Way::Fast);
 }
 
 #[test]
-fn guarded_walk() {
+fn no_escape_by_the_guarded_walk() {
     no_outside_byte("walk", Way::Walk);
 }
 
 #[test]
-fn without_openat2() {
+fn no_escape_without_openat2() {
     privilege::hide_openat2();
     no_outside_byte("without openat2", Way::Fast);
 }

@@ -154,9 +154,12 @@ fn the_ledger_names_tests_that_exist() {
         }
     }
     let security = fs::read_to_string(top().join("SECURITY.md")).unwrap();
-    let rows: Vec<&str> =
-        security.split("## Ledger").nth(1).unwrap().lines().filter(|line| line.starts_with("| ")).skip(2).collect();
-    assert!(rows.len() > 20);
+    let table = |title: &str| {
+        let section = security.split(&format!("## {title}")).nth(1).unwrap().split("\n## ").next().unwrap();
+        section.lines().filter(|line| line.starts_with("| ")).skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows = [table("Claims"), table("Ledger")].concat();
+    assert!(rows.len() > 50);
     for row in rows {
         let test = row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`');
         assert!(tests.contains(&format!("fn {test}()")), "no test for: {row}");

@@ -36,7 +36,7 @@ impl RelPath {
         if text.len() > PATH_LIMIT {
             return Err(Detail::PathTooLong { limit: PATH_LIMIT });
         }
-        let mut path = Self::typed();
+        let mut path = Self { joined: OsString::with_capacity(text.len()), ..Self::typed() };
         for piece in text.split(|c| style.is_separator(c)) {
             match piece {
                 "" | "." => path.push_dot(),
