@@ -25,6 +25,7 @@ use crate::resolve::step::{self, Entered};
 /// The directory of a root, held since it was found.
 pub(crate) struct Held {
     pub(crate) dir: Arc<Dir>,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "tells kernel file systems"))]
     pub(crate) identity: Identity,
 }
 
@@ -39,6 +40,7 @@ pub(crate) struct Pending {
 pub(crate) struct Shared {
     pub(crate) lease: Lease,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no fast way"))]
     pub(crate) without_openat2: bool,
     pub(crate) read_limit: u64,
     pub(crate) hide_host_paths: bool,

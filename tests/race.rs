@@ -59,6 +59,15 @@ fn tree() -> Tree {
     .unwrap()
 }
 
+/// Stops the swapping thread however the reading ends: a failed assertion must not wait for it for ever.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs `attempt` while the swap goes on, and counts its outcomes.
 fn race(tree: &Tree, swap: &Swap, mut attempt: impl FnMut() -> Option<&'static str>) -> BTreeMap<&'static str, usize> {
     let stop = AtomicBool::new(false);
@@ -73,10 +82,11 @@ fn race(tree: &Tree, swap: &Swap, mut attempt: impl FnMut() -> Option<&'static s
             swaps
         });
         let mut outcomes = BTreeMap::new();
+        let stopper = Stop(&stop);
         while let Some(outcome) = attempt() {
             *outcomes.entry(outcome).or_insert(0) += 1;
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(stopper);
         outcomes.insert("(swaps)", swapper.join().unwrap());
         outcomes
     })
