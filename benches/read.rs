@@ -23,6 +23,8 @@ const SIZE: usize = 4096;
 
 type Job<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
+type Ratios = Vec<(&'static str, f64)>;
+
 /// What every open is compared with.
 const BASE: &str = "std::fs on the absolute path";
 
@@ -39,7 +41,7 @@ fn main() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, vec![b'x'; SIZE]).unwrap();
     }
-    let mut tables: BTreeMap<&str, Vec<(usize, Vec<(&str, f64)>)>> = BTreeMap::new();
+    let mut tables: BTreeMap<&str, Vec<(usize, Ratios)>> = BTreeMap::new();
     for depth in DEPTHS {
         tables.entry("open, type check, close").or_default().push((depth, measure(opens(&root, &path(depth)))));
         tables.entry("read 4 KiB whole").or_default().push((depth, measure(reads(&root, &path(depth)))));
@@ -55,7 +57,7 @@ fn main() {
 }
 
 /// The median of each job's batches, as a ratio to that of [`BASE`].
-fn measure(mut jobs: Vec<Job<'_>>) -> Vec<(&'static str, f64)> {
+fn measure(mut jobs: Vec<Job<'_>>) -> Ratios {
     let mut times: Vec<Vec<f64>> = jobs.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
     for _ in 0..ROUNDS {
         for ((_, job), times) in jobs.iter_mut().zip(&mut times) {

@@ -194,7 +194,9 @@ impl Names {
 
 fn open_grant(name: RootName, grant: &Grant) -> Result<Opened> {
     let from_io = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotADirectory => Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot),
+        io::ErrorKind::NotADirectory => {
+            Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot).advise("name a directory")
+        }
         _ => Error::from_io(&error),
     };
     let given = ambient::absolute(&grant.path).map_err(from_io)?;

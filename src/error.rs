@@ -62,7 +62,7 @@ macro_rules! kinds {
 
 kinds! {
     /// The path leads outside every root: by its text, by `..`, or through a link. Whether anything exists there is not told.
-    OutsideRoots "outside-roots" Input "is not inside an allowed directory" "use a path below one of the allowed directories";
+    OutsideRoots "outside-roots" Input "is not inside an allowed directory, or a link in it leads out" "name the file by its own path below an allowed directory";
     /// Nothing was granted, so nothing can be reached.
     NoRoots "no-roots" Misuse "cannot be reached because no directory was granted" "ask the operator to name a directory at start";
     /// The root's directory is missing now.
@@ -178,7 +178,7 @@ impl fmt::Display for Detail {
             Detail::UriEscape => f.write_str("a percent sign is not followed by two hexadecimal digits"),
             Detail::UriSegment => f.write_str("a segment is empty, a dot segment, or holds an encoded separator or NUL"),
             Detail::UriCharacter => f.write_str("it has a character that must be percent-encoded"),
-            Detail::FileUri => f.write_str("file: URIs are not taken here; give the plain path"),
+            Detail::FileUri => f.write_str("file: URIs are not taken here"),
             Detail::NotALink => f.write_str("it is not a symbolic link"),
             Detail::LinkTextLeavesRoot => f.write_str("the link leads outside, so its text is not shown"),
             Detail::SeveralForms => {
@@ -190,7 +190,7 @@ impl fmt::Display for Detail {
             Detail::InnerRootWithLess { outer } => {
                 write!(f, "it lies inside root {}, which has more access and reaches the same files", text::quoted(outer))
             }
-            Detail::NotADirectoryRoot => f.write_str("a root must be a directory"),
+            Detail::NotADirectoryRoot => f.write_str("it is a file"),
             Detail::OsError(code) => write!(f, "os error {code}"),
             Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
         }
@@ -349,7 +349,10 @@ impl fmt::Display for Error {
             Subject::Typed(path) => f.write_str(&text::quoted(path))?,
             Subject::Root(name) => write!(f, "root {}", text::quoted(name))?,
         }
-        write!(f, " {}", kind.predicate())?;
+        match detail {
+            Some(Detail::NotADirectoryRoot) => f.write_str(" is not a directory")?,
+            _ => write!(f, " {}", kind.predicate())?,
+        }
         if let Some(detail) = detail {
             write!(f, ": {detail}")?;
         }

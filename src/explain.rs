@@ -67,14 +67,14 @@ impl Explanation {
 }
 
 impl fmt::Display for Explanation {
-    /// One line: `open needs read; root "ws" grants write; root://ws/a: allowed`.
+    /// One line: `open needs read; root "ws" grants write: the grant suffices`. Where links lead is not looked at.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} needs {}; ", self.operation.name(), self.operation.needs())?;
-        if let (Some((name, access)), Some(uri)) = (&self.root, &self.uri) {
-            write!(f, "root {name:?} grants {access}; {uri}: ")?;
+        if let Some((name, access)) = &self.root {
+            write!(f, "root {name:?} grants {access}: ")?;
         }
         match self.verdict {
-            Ok(()) => f.write_str("allowed"),
+            Ok(()) => f.write_str("the grant suffices"),
             Err(kind) => write!(f, "refused, {}", kind.code()),
         }
     }

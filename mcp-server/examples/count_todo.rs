@@ -1,5 +1,5 @@
 //! An MCP server with one tool of its own: counts TODO marks in a file. `cargo run -p cap-roots-mcp --example count_todo -- DIR`
-#![allow(missing_docs, reason = "an example")]
+#![allow(missing_docs, clippy::print_stderr, reason = "an example")]
 
 use cap_roots::{Access, Roots};
 use cap_roots_rmcp::tool_result;
@@ -27,6 +27,7 @@ impl Todo {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args().nth(1).unwrap_or(".".to_owned());
+    eprintln!("serving {dir} to an MCP client on standard input; end with Ctrl-D");
     let roots = Roots::builder().root(dir, Access::Read).open()?;
     Todo(roots).serve(rmcp::transport::stdio()).await?.waiting().await?;
     Ok(())

@@ -13,7 +13,11 @@ impl Arguments {
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<&str> {
-        let value = self.get(name).ok_or_else(|| Error::invalid_argument(format!("{name:?} is missing")))?;
+        let value = self.get(name).ok_or_else(|| {
+            let given: Vec<_> = self.0.keys().map(|name| format!("{name:?}")).collect();
+            let given = if given.is_empty() { String::new() } else { format!("; given: {}", given.join(", ")) };
+            Error::invalid_argument(format!("{name:?} is missing{given}"))
+        })?;
         value.as_str().ok_or_else(|| Error::invalid_argument(format!("{name:?} must be a string")))
     }
 

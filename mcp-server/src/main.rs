@@ -13,10 +13,11 @@ mod tools;
 mod work;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cap_roots::{Error, Roots};
+use cap_roots::{Access, Error, Roots};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio;
@@ -70,17 +71,33 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
     if grants.iter().any(|grant| grant.path.as_os_str().is_empty()) {
         return Err("invalid-argument: the path of a directory is empty; give it as DIR or NAME=DIR".to_owned());
     }
+    if options.call.is_some() && grants.iter().any(|grant| grant.path.as_os_str().as_encoded_bytes().starts_with(b"{")) {
+        return Err(
+            "invalid-argument: a directory's path looks like JSON; give the arguments of --call as --args JSON".to_owned()
+        );
+    }
+    // `Docs=DIR` is a path by the rule of names; where it leads nowhere, a name was meant.
+    let hint = |path: &Path| match path.to_string_lossy().split_once('=') {
+        Some((name, _)) => format!("; if {name:?} was meant as a name: names have only a-z 0-9 . _ -"),
+        None => String::new(),
+    };
     let builder = grants.iter().fold(Roots::builder(), |builder, grant| match &grant.name {
         Some(name) => builder.named(name, &grant.path, grant.access),
         None => builder.root(&grant.path, grant.access),
     });
     let roots = builder.hide_host_paths(options.hide_host_paths).open().map_err(|error: Error| {
         let given: Vec<_> = grants.iter().map(|grant| grant.path.display().to_string()).collect();
-        format!("{error} (directories given: {})", given.join(", "))
+        let hints: String = grants.iter().filter(|grant| grant.name.is_none()).map(|grant| hint(&grant.path)).collect();
+        format!("{error} (directories given: {}{hints})", given.join(", "))
     })?;
     let absent: Vec<_> = roots.list().filter(cap_roots::RootInfo::is_absent).collect();
     for root in &absent {
-        tracing::warn!("the directory {} is missing; its files cannot be reached until it is there", root.host_path().display());
+        let path = root.host_path();
+        tracing::warn!(
+            "the directory {} is missing; its files cannot be reached until it is there{}",
+            path.display(),
+            hint(path)
+        );
     }
     if !grants.is_empty() && absent.len() == grants.len() {
         let missing: Vec<_> = absent.iter().map(|root| root.host_path().display().to_string()).collect();
@@ -121,7 +138,9 @@ fn hint(context: &Context) -> io::Result<()> {
     let mut err = io::stderr();
     writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
     for root in context.roots.list() {
-        writeln!(err, "  {} ({}) as {}", root.host_path().display(), root.access(), root.uri())?;
+        // What the tools of this version do; a grant for writing waits for those that write.
+        let access = if root.access() == Access::Write { "read; write once this version can" } else { "read" };
+        writeln!(err, "  {} ({access}) as {}", root.host_path().display(), root.uri())?;
     }
     let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
     let dirs: Vec<_> = context.roots.list().map(|root| format!("{:?}", root.host_path().display().to_string())).collect();

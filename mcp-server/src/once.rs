@@ -64,9 +64,9 @@ pub(crate) fn explain(context: &Context, path: &str) -> io::Result<ExitCode> {
         Some(root) => writeln!(out, "root      {} at {}, access {}", root.name(), root.host_path().display(), root.access())?,
         None => writeln!(out, "root      none")?,
     }
-    writeln!(out, "uri       {}", explained.uri().unwrap_or("none"))?;
+    writeln!(out, "path      {}", explained.uri().unwrap_or("below no root"))?;
     for operation in [Operation::ReadDir, Operation::Open] {
-        writeln!(out, "decision  {}", roots.explain(path, operation))?;
+        writeln!(out, "grant     {}", roots.explain(path, operation))?;
     }
     // Opened for real, since only that tells where the links on the way lead.
     let outcome = roots

@@ -68,6 +68,9 @@ Examples:
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
 
+Tools: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
+list_directory_with_sizes, get_file_info, list_allowed_directories.
+
 A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
 
 /// A directory that the operator named.

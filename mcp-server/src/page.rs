@@ -36,6 +36,10 @@ pub(crate) fn read(file: File, part: Part, limit: u64, work: &Work) -> Result<Pa
         Part::Lines { offset, limit: lines } => forward(file, offset, lines, limit, true, work),
         Part::Tail(lines) => tail(file, lines, limit, work),
     }
+    .map_err(|error| match error.kind() {
+        ErrorKind::NotUtf8 => error.advise("read it with read_media_file"),
+        _ => error,
+    })
 }
 
 fn whole(mut file: File, limit: u64) -> Result<Page> {

@@ -43,7 +43,14 @@ fn a_path_is_explained() {
     let folder = folder();
     let (out, _, status) = run(folder.path(), &["--explain", "a.txt", "--ro", "docs=ws"]);
     assert_eq!(status, 0);
-    for part in ["root      docs at ", "access read", "root://docs/a.txt", "open needs read", "outcome   can be opened"] {
+    for part in [
+        "root      docs at ",
+        "access read",
+        "path      root://docs/a.txt",
+        "open needs read",
+        "the grant suffices",
+        "outcome   can be opened",
+    ] {
         assert!(out.contains(part), "{part} in {out}");
     }
     let (out, _, status) = run(folder.path(), &["--explain", "/etc/passwd", "ws"]);

@@ -29,7 +29,7 @@ impl Location {
             return Ok(Location::Named(name, path));
         }
         if uri::is_file_uri(text) {
-            return Err(Error::detailed(ErrorKind::InvalidUri, Detail::FileUri));
+            return Err(Error::detailed(ErrorKind::InvalidUri, Detail::FileUri).advise("give the plain path"));
         }
         Self::parse_plain(text, style).map_err(|detail| Error::detailed(ErrorKind::InvalidPath, detail))
     }

@@ -99,7 +99,9 @@ fn object(schema: Value) -> Arc<JsonObject> {
 /// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
 pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
     let tool = TOOLS.iter().find(|tool| tool.name == name && is_offered(tool, &context.roots)).ok_or_else(|| {
-        Error::invalid_argument(format!("there is no tool {name:?}")).advise("call one of the tools that tools/list shows")
+        let names: Vec<_> = TOOLS.iter().filter(|tool| is_offered(tool, &context.roots)).map(|tool| tool.name).collect();
+        Error::invalid_argument(format!("there is no tool {name:?}; the tools are {}", names.join(", ")))
+            .advise("call one of them")
     })?;
     (tool.run)(context, work, &Arguments(arguments))
 }
