@@ -68,11 +68,19 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Runs `attempt` while the swap goes on, and counts its outcomes.
-fn race(tree: &Tree, swap: &Swap, mut attempt: impl FnMut() -> Option<&'static str>) -> BTreeMap<&'static str, usize> {
+type Outcomes = BTreeMap<&'static str, usize>;
+
+/// Runs `attempt` until it gives nothing more, and `beside` on another thread, while the swap goes on. Counts the outcomes of both.
+fn race(
+    tree: &Tree,
+    swap: &Swap,
+    mut attempt: impl FnMut() -> Option<&'static str>,
+    beside: impl Fn() -> &'static str + Sync,
+) -> (usize, Outcomes, Outcomes) {
     let stop = AtomicBool::new(false);
     let [one, other] = swap.names.map(|name| tree.root().join(name));
     std::thread::scope(|scope| {
+        let stopper = Stop(&stop);
         let swapper = scope.spawn(|| {
             let mut swaps = 0usize;
             while !stop.load(Ordering::Relaxed) {
@@ -81,14 +89,19 @@ fn race(tree: &Tree, swap: &Swap, mut attempt: impl FnMut() -> Option<&'static s
             }
             swaps
         });
-        let mut outcomes = BTreeMap::new();
-        let stopper = Stop(&stop);
+        let others = scope.spawn(|| {
+            let mut outcomes = Outcomes::new();
+            while !stop.load(Ordering::Relaxed) {
+                *outcomes.entry(beside()).or_insert(0) += 1;
+            }
+            outcomes
+        });
+        let mut outcomes = Outcomes::new();
         while let Some(outcome) = attempt() {
             *outcomes.entry(outcome).or_insert(0) += 1;
         }
         drop(stopper);
-        outcomes.insert("(swaps)", swapper.join().unwrap());
-        outcomes
+        (swapper.join().unwrap(), outcomes, others.join().unwrap())
     })
 }
 
@@ -122,18 +135,18 @@ fn no_outside_byte(name: &str, way: Way) {
         let tree = tree();
         let roots = roots(&tree, way);
         let mut left = OPENS;
-        let outcomes = race(&tree, swap, || {
+        let reader = || {
             left = left.checked_sub(1)?;
-            Some(if left.is_multiple_of(8) { list(&roots, swap.dir) } else { read(&roots, swap.file) })
-        });
-        println!("{name}, {}: {OPENS} opens, 0 escapes, {outcomes:?}", swap.name);
-        for (outcome, count) in &outcomes {
-            // The directory's swap shows either side; nothing is ever missing, and nothing turns into another type.
-            assert!(["inside", "listed", "outside-roots", "(swaps)"].contains(outcome), "{}: {outcome} {count} times", swap.name);
-        }
+            Some(read(&roots, swap.file))
+        };
+        let (swaps, opens, listings) = race(&tree, swap, reader, || list(&roots, swap.dir));
+        println!("{name}, {}: {OPENS} opens, 0 escapes, {opens:?}, listings {listings:?}, {swaps} swaps", swap.name);
+        // Either side of the swap, and nothing else: no name is ever missing, and none turns into another type.
+        assert!(opens.keys().all(|outcome| ["inside", "outside-roots"].contains(outcome)), "{}: {opens:?}", swap.name);
+        assert!(listings.keys().all(|outcome| ["listed", "outside-roots"].contains(outcome)), "{}: {listings:?}", swap.name);
         for side in ["inside", "outside-roots"] {
-            let hits = outcomes.get(side).copied().unwrap_or(0);
-            assert!(hits >= HITS, "the race did not happen: {side} {hits} times in {outcomes:?}");
+            let hits = opens.get(side).copied().unwrap_or(0);
+            assert!(hits >= HITS, "the race did not happen: {side} {hits} times in {opens:?}");
         }
         assert_eq!(std::fs::read_to_string(tree.base().join("outside/file")).unwrap(), CANARY);
     }
@@ -164,7 +177,7 @@ fn canonicalize_then_open_escapes() {
         let path = root.join(swap.file);
         let mut left = CONTROL;
         let mut escaped = false;
-        let outcomes = race(&tree, swap, || {
+        let reader = || {
             left = left.checked_sub(1).filter(|_| !escaped)?;
             let Ok(real) = std::fs::canonicalize(&path) else { return Some("not found") };
             if !real.starts_with(&root) {
@@ -172,8 +185,9 @@ fn canonicalize_then_open_escapes() {
             }
             escaped = std::fs::read_to_string(&path).is_ok_and(|text| text == CANARY);
             Some(if escaped { "escaped" } else { "inside" })
-        });
-        println!("control, {}: {outcomes:?}", swap.name);
+        };
+        let (swaps, outcomes, _) = race(&tree, swap, reader, || "nothing");
+        println!("control, {}: {outcomes:?}, {swaps} swaps", swap.name);
         assert!(outcomes.contains_key("escaped"), "no escape in {CONTROL} opens: {outcomes:?}");
     }
 }

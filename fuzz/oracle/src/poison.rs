@@ -51,6 +51,16 @@ pub fn build() -> io::Result<Tree> {
     lines.push(format!("file {}file=inside", "deep/".repeat(DEEP)));
     lines.extend((0..WIDE).map(|number| format!("file wide/{number}=inside")));
     let tree = Tree::build(lines)?;
+    // A device, where the process may make one.
+    let null = rustix::fs::makedev(1, 3);
+    let device = tree.root().join("device");
+    let _ = rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &device,
+        rustix::fs::FileType::CharacterDevice,
+        rustix::fs::Mode::from_raw_mode(0o666),
+        null,
+    );
     for name in [b"\xff".as_slice(), b"a\x80b", b"line\nbreak", b"\x1b[31m"] {
         std::fs::write(tree.root().join("dir").join(std::ffi::OsStr::from_bytes(name)), "inside")?;
     }

@@ -44,6 +44,8 @@ pub const COMPONENTS: &[&str] = &[
     "a\u{202e}b",
     "root:",
     "proc",
+    "device",
+    "wide",
 ];
 
 /// A path out of numbers: each picks a component, an odd sum puts a slash at the end, the first may make it absolute or a URI.
