@@ -244,10 +244,12 @@ impl Opened {
         let state = match self.directory {
             Ok(found) => {
                 spellings.extend(HostPath::from_disk(&found.canonical).filter(|canonical| !spellings.contains(canonical)));
-                Ok(Held { dir: Arc::new(found.dir), identity: found.identity })
+                Ok(Held::new(found.dir, found.identity))
             }
             // Who may write where the directory would appear could choose what appears there: such a root stays absent.
             Err(Some(missing)) if !self.ancestors.iter().any(|identity| writable.contains(identity)) => {
+                let canonical = missing.ancestor.canonical.join(missing.names.iter().collect::<PathBuf>());
+                spellings.extend(HostPath::from_disk(&canonical).filter(|canonical| !spellings.contains(canonical)));
                 Err(Some(Pending { ancestor: missing.ancestor.dir, names: missing.names }))
             }
             Err(_) => Err(None),

@@ -66,6 +66,7 @@ pub use metadata::{FileType, Metadata};
 pub use observe::{Event, Observer};
 pub use ops::list::{Entry, ReadDir};
 pub use roots::{RootInfo, Roots};
+pub use text::escape;
 
 /// The README's code compiles.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use crate::decide::decide;
 use crate::error::{Error, ErrorKind};
 use crate::observe::Event;
 use crate::path::relative::RelPath;
-use crate::root::Place;
+use crate::root::{Floor, Place};
 
 #[must_use = "a permit is only good for being used"]
 pub(crate) struct Permit {
@@ -51,11 +51,13 @@ impl Receipt {
     pub(crate) fn close<T>(self, outcome: Result<T, Error>) -> Result<T, Error> {
         let Permit { place, path, operation } = self.0;
         let root = &place.root;
-        let outcome = match outcome {
-            Ok(result) => root.shared.lease.check().map(|()| result).map_err(Error::from),
-            // In a directory that was removed nothing is found; that is the root's fault, and not the path's.
-            Err(error) if error.kind() == ErrorKind::NotFound && root.is_gone() => Err(ErrorKind::RootAbsent.into()),
-            Err(error) => Err(error),
+        // A directory that was removed holds nothing: that is the root's fault, and not the path's.
+        let on_root = matches!(place.floor, Floor::Root) && path.is_empty();
+        let missed = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let outcome = match root.shared.lease.check() {
+            Err(kind) => Err(kind.into()),
+            Ok(()) if (on_root || missed) && root.is_gone() => Err(ErrorKind::RootAbsent.into()),
+            Ok(()) => outcome,
         };
         if root.shared.observer.is_some() {
             root.shared.observe(&Event {

@@ -25,6 +25,8 @@ use crate::resolve::step::{self, Entered};
 /// The directory of a root, held since it was found.
 pub(crate) struct Held {
     pub(crate) dir: Arc<Dir>,
+    /// Whether the file system counted the directory's names when it was found. Some do not, and then a count of none says nothing.
+    pub(crate) counted: bool,
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "tells kernel file systems"))]
     pub(crate) identity: Identity,
 }
@@ -116,8 +118,19 @@ impl Root {
     /// Whether the held directory was removed: it has no name any more, and nothing can be in it. Another directory that took its
     /// name is another one.
     pub(crate) fn is_gone(&self) -> bool {
-        self.held().is_some_and(|held| held.dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() == 0))
+        self.held().is_some_and(|held| held.counted && !has_names(&held.dir))
     }
+}
+
+impl Held {
+    pub(crate) fn new(dir: Dir, identity: Identity) -> Self {
+        let counted = has_names(&dir);
+        Self { dir: Arc::new(dir), counted, identity }
+    }
+}
+
+fn has_names(dir: &Dir) -> bool {
+    dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() > 0)
 }
 
 fn pick_up(pending: &Pending) -> Option<Held> {
@@ -129,7 +142,7 @@ fn pick_up(pending: &Pending) -> Option<Held> {
         };
     }
     let identity = Identity::of(&at).ok()?;
-    Some(Held { dir: Arc::new(at), identity })
+    Some(Held::new(at, identity))
 }
 
 impl fmt::Debug for Root {

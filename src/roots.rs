@@ -64,7 +64,8 @@ impl Roots {
     /// Parse and locate: the first two steps of every operation.
     fn locate(&self, text: &str) -> Result<(Arc<Root>, Located)> {
         let location = Location::parse(text, PathStyle::host())?;
-        let located = locate(&self.inner.routes, self.inner.home.as_ref(), location)?;
+        let present = |root: usize| self.inner.roots.get(root).is_some_and(|root| root.held().is_some());
+        let located = locate(&self.inner.routes, self.inner.home.as_ref(), present, location)?;
         let root = self.inner.roots.get(located.root).ok_or(crate::ErrorKind::OutsideRoots)?;
         Ok((Arc::clone(root), located))
     }
@@ -233,7 +234,8 @@ impl RootInfo {
     }
 
     /// Whether its directory is missing now. A root that was missing at start is looked for again each time; one that was there and
-    /// was removed stays absent, whatever takes its name.
+    /// was removed stays absent, whatever takes its name. A file system that does not count a directory's names (some FUSE drivers, and
+    /// merged directories of overlayfs) does not tell that one was removed: it is then empty.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         self.root.facts().state == State::Absent || self.root.is_gone()

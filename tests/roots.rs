@@ -269,9 +269,31 @@ fn a_removed_root_is_absent() {
         fs::create_dir(&dir).unwrap();
         fs::write(dir.join("f"), "").unwrap();
         assert!(roots.list().next().unwrap().is_absent());
-        for outcome in [code(roots.read("f")), code(roots.read_dir(".")), code(roots.metadata("f")), code(opened.read("f"))] {
+        let on_root = [code(roots.read_dir(".")), code(roots.metadata(".")), code(roots.open_dir("."))];
+        for outcome in [code(roots.read("f")), code(roots.metadata("f")), code(opened.read("f"))].into_iter().chain(on_root) {
             assert_eq!(outcome, "root-absent", "{way:?}");
         }
         fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+/// While an inner root is missing, its place is the outer one's; and what appears is known by both of its spellings.
+#[test]
+fn a_missing_root_hides_nothing_and_has_both_spellings() {
+    let tree = Tree::build(["dir real", "link link -> real"]).unwrap();
+    let at = |path: &str| tree.root().join(path);
+    let late = at("link/late");
+    let roots = Roots::builder().named("outer", tree.root(), Access::Write).named("late", &late, Access::Write).open().unwrap();
+    fs::create_dir(at("real/late")).unwrap();
+    fs::write(at("real/late/f"), "F").unwrap();
+    // Whoever may write there could choose what appears, so the inner root stays absent and the outer one serves the place.
+    assert_eq!(code(roots.read("root://late/f")), "root-absent");
+    assert_eq!(roots.read_to_string(at("real/late/f").to_str().unwrap()).unwrap(), "F");
+    fs::remove_dir_all(at("real/late")).unwrap();
+    let alone = Roots::builder().named("late", &late, Access::Read).open().unwrap();
+    fs::create_dir(at("real/late")).unwrap();
+    fs::write(at("real/late/f"), "F").unwrap();
+    for path in ["link/late/f", "real/late/f"] {
+        assert_eq!(alone.read_to_string(at(path).to_str().unwrap()).unwrap(), "F", "{path}");
     }
 }

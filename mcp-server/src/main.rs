@@ -28,7 +28,7 @@ use tools::{Context, Limits};
 
 /// Threads for the protocol's own input and output, beside those of the calls: a call that hangs must not stop the others' answers.
 const IO_THREADS: usize = 8;
-/// How long calls under way may take to end once the client has gone.
+/// How long threads that are still at work may take to end once the client has gone and the protocol library has waited for answers.
 const GRACE: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
@@ -50,9 +50,14 @@ fn main() -> ExitCode {
     let done = match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args),
         (None, Some(path)) => once::explain(&context, path),
-        (None, None) => serve(context, Duration::from_secs(options.max_seconds)),
+        (None, None) => serve(context, &options, &grants),
     };
-    done.unwrap_or_else(|error| fail(&format!("standard input or output failed: {error}")))
+    match done {
+        Ok(status) => status,
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("standard input or output failed: {error}")),
+    }
 }
 
 /// One line on standard error, and a status that is not 0.
@@ -109,13 +114,14 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
     Ok(roots)
 }
 
-fn serve(context: Context, deadline: Duration) -> io::Result<ExitCode> {
+fn serve(context: Context, options: &Options, grants: &[Grant]) -> io::Result<ExitCode> {
     if context.roots.list().next().is_none() {
         tracing::warn!("no directory was given, so every call answers no-roots; start the server as cap-roots-mcp DIR");
     }
     if io::stdin().is_terminal() {
-        hint(&context)?;
+        hint(&context, options, grants)?;
     }
+    let deadline = Duration::from_secs(options.max_seconds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(server::CALLS + IO_THREADS)
@@ -133,19 +139,38 @@ fn serve(context: Context, deadline: Duration) -> io::Result<ExitCode> {
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-/// Started by hand: say what is served, and how a client is told to start it.
-fn hint(context: &Context) -> io::Result<()> {
+/// Started by hand: say what is served, and how a client is told to start it, with the same grants and no more.
+fn hint(context: &Context, options: &Options, grants: &[Grant]) -> io::Result<()> {
     let mut err = io::stderr();
     writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
-    for root in context.roots.list() {
+    let mut arguments = Vec::new();
+    for (root, grant) in context.roots.list().zip(grants) {
         // What the tools of this version do; a grant for writing waits for those that write.
         let access = if root.access() == Access::Write { "read; write once this version can" } else { "read" };
-        writeln!(err, "  {} ({access}) as {}", root.host_path().display(), root.uri())?;
+        let path = cap_roots::escape(&root.host_path().to_string_lossy());
+        writeln!(err, "  {path} ({access}) as {}", root.uri())?;
+        arguments.extend(grant.arguments(root.host_path()));
+    }
+    if options.hide_host_paths {
+        arguments.push("--hide-host-paths".to_owned());
     }
     let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
-    let dirs: Vec<_> = context.roots.list().map(|root| format!("{:?}", root.host_path().display().to_string())).collect();
-    let entry = format!("{{ \"command\": {program:?}, \"args\": [{}] }}", dirs.join(", "));
-    writeln!(err, "A client is configured with: {{ \"mcpServers\": {{ \"files\": {entry} }} }}")?;
+    let entry = serde_json::json!({ "mcpServers": { "files": { "command": program, "args": arguments } } });
+    writeln!(err, "A client is configured with (limits as by default): {entry}")?;
     writeln!(err, "To try it without a client: cap-roots-mcp --call list_directory --args '{{\"path\":\".\"}}' DIR")?;
     writeln!(err, "Waiting for a client; end with Ctrl-D or Ctrl-C.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: a line to copy that grants more than was granted.
+    #[test]
+    fn the_hint_grants_the_same() {
+        let grant = |name: Option<&str>, access| Grant { name: name.map(str::to_owned), path: "x".into(), access };
+        let path = Path::new("/srv/x");
+        assert_eq!(grant(Some("docs"), Access::Read).arguments(path), ["--ro", "docs=/srv/x"]);
+        assert_eq!(grant(None, Access::Write).arguments(path), ["--rw", "/srv/x"]);
+    }
 }

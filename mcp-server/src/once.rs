@@ -23,11 +23,7 @@ pub(crate) fn call(context: &Context, tool: &str, arguments: &str) -> io::Result
                 .advise("give them as in --args '{\"path\":\".\"}'")),
         };
     match outcome {
-        Ok(result) => match print(&result) {
-            // Whoever reads has read enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-            printed => printed.map(|()| ExitCode::SUCCESS),
-        },
+        Ok(result) => print(&result).map(|()| ExitCode::SUCCESS),
         Err(error) => {
             writeln!(io::stderr(), "{error}")?;
             let misuse = error.kind() == ErrorKind::InvalidArgument;

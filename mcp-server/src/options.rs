@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cap_roots::Access;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -79,6 +79,15 @@ pub(crate) struct Grant {
     pub(crate) name: Option<String>,
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
+}
+
+impl Grant {
+    /// The arguments that grant the same: what a person may copy from one place to another without widening it.
+    pub(crate) fn arguments(&self, host_path: &Path) -> [String; 2] {
+        let option = if self.access == Access::Write { "--rw" } else { "--ro" };
+        let name = self.name.as_ref().map(|name| format!("{name}=")).unwrap_or_default();
+        [option.to_owned(), format!("{name}{}", host_path.display())]
+    }
 }
 
 impl Options {

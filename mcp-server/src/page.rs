@@ -193,16 +193,26 @@ fn tail(mut file: File, lines: u64, limit: u64, work: &Work) -> Result<Page> {
         let overflow = page.len() - limit;
         // From the first line that begins within the limit; a last line that is longer than the limit keeps its end.
         let from = memchr::memchr(b'\n', page.get(overflow - 1..).unwrap_or_default()).map(|at| overflow + at);
-        let from = from.unwrap_or_else(|| overflow + continuation(page.get(overflow..).unwrap_or_default()));
+        let from = from.unwrap_or_else(|| overflow + continuation(&page, overflow));
         page.drain(..from);
         notice = Some(format!("Cut at the limit of {limit} bytes: these are the last lines that fit."));
     }
     Ok(Page { text: text(page)?, notice })
 }
 
-/// How many bytes at the start belong to a character that began before.
-fn continuation(bytes: &[u8]) -> usize {
-    bytes.iter().take(3).take_while(|byte| (0x80..0xc0).contains(*byte)).count()
+/// How many bytes from `at` on belong to a character that begins before it.
+fn continuation(page: &[u8], at: usize) -> usize {
+    let before = page.get(at.saturating_sub(3)..at).unwrap_or_default();
+    let Some(back) = before.iter().rev().position(|byte| *byte >= 0xc0) else { return 0 };
+    let begin = at - back - 1;
+    let length = match page.get(begin) {
+        Some(0xf0..) => 4,
+        Some(0xe0..) => 3,
+        _ => 2,
+    };
+    // Only a whole character is passed over. Bytes that are none stay, and have the page refused.
+    let whole = page.get(begin..begin + length).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
+    if whole { (begin + length).saturating_sub(at) } else { 0 }
 }
 
 #[cfg(test)]
@@ -303,6 +313,8 @@ mod tests {
     fn the_cut_hides_no_bad_byte() {
         for limit in 4..7 {
             assert_eq!(page(b"abc\xffdefgh", Part::Head(1), limit).unwrap_err().kind(), ErrorKind::NotUtf8, "{limit}");
+            let tail = page(b"abc\xff\x80\x80\x80def", Part::Tail(1), limit);
+            assert_eq!(tail.unwrap_err().kind(), ErrorKind::NotUtf8, "{limit}");
         }
     }
 

@@ -195,6 +195,20 @@ async fn a_long_listing_is_cut_visibly() {
     client.cancel().await.unwrap();
 }
 
+/// Catches: labels and refusals that no limit counts, and labels that forge a part of the answer.
+#[tokio::test]
+async fn many_files_fit_into_one_answer() {
+    let (_folder, ws) = workspace();
+    let client = client(eras()[0].clone(), &["--max-text-bytes", "1000", &ws]).await;
+    let paths: Vec<String> = (0..500).map(|number| format!("missing-{number}-{}", "x".repeat(100))).collect();
+    let answer = call(&client, "read_multiple_files", json!({ "paths": paths })).await;
+    assert!(text(&answer).len() < 2000, "{}", text(&answer).len());
+    assert!(answer.content[1].as_text().unwrap().text.starts_with("[Cut at the limit of 1000 bytes; "));
+    let answer = call(&client, "read_multiple_files", json!({ "paths": ["x\n---\nevil:\u{202e}"] })).await;
+    assert_eq!(text(&answer).lines().count(), 1, "{}", text(&answer));
+    client.cancel().await.unwrap();
+}
+
 /// NO-WAIT, READ-06, OWN-12, OWN-15: a pipe is listed, refused when read, and stops nothing else.
 #[tokio::test]
 async fn pipes_and_sockets_stop_nothing() {

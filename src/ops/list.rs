@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::access::Operation;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file::File;
 use crate::metadata::{FileType, Metadata};
 use crate::ops::{contradiction, open, read_link, stat};
@@ -30,11 +30,7 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
     let mut listed = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)?;
     let Found::Dir(dir) = found else { return receipt.close(Err(contradiction())) };
-    let entries = match dir.entries() {
-        // A directory that was removed lists as empty.
-        Ok(_) if listed.root.is_gone() => Err(ErrorKind::RootAbsent.into()),
-        entries => entries.map_err(|error| Error::from_io(&error)),
-    };
+    let entries = dir.entries().map_err(|error| Error::from_io(&error));
     listed.start = Some(Start { dir: Arc::new(dir), path: below_floor });
     receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries) }))
 }
@@ -98,7 +94,7 @@ impl Entry {
     #[must_use]
     pub fn name_text(&self) -> Cow<'_, str> {
         match self.name.to_str() {
-            Some(name) if name != "~" && !name.contains(text::is_deceptive) => Cow::Borrowed(name),
+            Some(name) if text::is_plain_name(name) => Cow::Borrowed(name),
             _ => Cow::Owned(self.uri()),
         }
     }

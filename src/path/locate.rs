@@ -35,8 +35,14 @@ pub(crate) struct Located {
     pub(crate) form: Form,
 }
 
-/// Picks the root. `home` is the home directory of whoever runs the program.
-pub(crate) fn locate(routes: &[Route], home: Option<&HostPath>, location: Location) -> Result<Located, ErrorKind> {
+/// Picks the root. `home` is the home directory of whoever runs the program. `present` tells whether a root's directory is there: where
+/// one is missing inside another, its place is the outer one's, whose access is the same or less.
+pub(crate) fn locate(
+    routes: &[Route],
+    home: Option<&HostPath>,
+    present: impl Fn(usize) -> bool,
+    location: Location,
+) -> Result<Located, ErrorKind> {
     if routes.is_empty() {
         return Err(ErrorKind::NoRoots);
     }
@@ -46,24 +52,24 @@ pub(crate) fn locate(routes: &[Route], home: Option<&HostPath>, location: Locati
             let root = routes.iter().position(|route| route.name == name).ok_or(ErrorKind::OutsideRoots)?;
             Ok(Located { root, path, form: Form::Named })
         }
-        Location::Host(path) => locate_host(routes, &path),
-        Location::Home(path) => locate_host(routes, &home.ok_or(ErrorKind::OutsideRoots)?.join(&path)),
+        Location::Host(path) => locate_host(routes, present, &path),
+        Location::Home(path) => locate_host(routes, present, &home.ok_or(ErrorKind::OutsideRoots)?.join(&path)),
     }
 }
 
 /// The root whose spelling the path lies below; where none fits as it is, one that fits in another Unicode form.
-fn locate_host(routes: &[Route], path: &HostPath) -> Result<Located, ErrorKind> {
-    deepest(routes, |spelling| path.below(spelling))
-        .or_else(|| deepest(routes, |spelling| path.like_below(spelling)))
+fn locate_host(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath) -> Result<Located, ErrorKind> {
+    deepest(routes, &present, |spelling| path.below(spelling))
+        .or_else(|| deepest(routes, &present, |spelling| path.like_below(spelling)))
         .ok_or(ErrorKind::OutsideRoots)
 }
 
 /// The deepest root of those that fit. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
 /// root is preferred: it may well hold the place that is meant.
-fn deepest(routes: &[Route], fit: impl Fn(&HostPath) -> Option<RelPath>) -> Option<Located> {
+fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, fit: impl Fn(&HostPath) -> Option<RelPath>) -> Option<Located> {
     let fits = routes.iter().enumerate().flat_map(|(root, route)| route.spellings.iter().map(move |spelling| (root, spelling)));
     fits.filter_map(|(root, spelling)| Some((root, spelling.depth(), fit(spelling)?)))
-        .max_by_key(|(root, depth, rest)| (!rest.climbs_above(0), *depth, std::cmp::Reverse(*root)))
+        .max_by_key(|(root, depth, rest)| (present(*root), !rest.climbs_above(0), *depth, std::cmp::Reverse(*root)))
         .map(|(root, _, path)| Located { root, path, form: Form::Host })
 }
 
@@ -88,7 +94,7 @@ mod tests {
 
     fn route(text: &str) -> Result<(usize, String), ErrorKind> {
         let location = Location::parse(text, PathStyle::Unix).map_err(|error| error.kind())?;
-        locate(&routes(), Some(&host("/srv/demo/ws/home")), location)
+        locate(&routes(), Some(&host("/srv/demo/ws/home")), |_| true, location)
             .map(|at| (at.root, at.path.as_os_str().to_str().unwrap().to_owned()))
     }
 
@@ -109,6 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_inner_root_leaves_its_place_to_the_outer_one() {
+        let located = |text: &str, absent: usize| {
+            let location = Location::parse(text, PathStyle::Unix).unwrap();
+            locate(&routes(), None, |root| root != absent, location).unwrap().root
+        };
+        assert_eq!((located("/srv/demo/ws/in/a", 1), located("/srv/demo/ws/in/a", 0)), (0, 1));
+        assert_eq!(located("/srv/x", 2), 2);
+    }
+
+    #[test]
     fn other_forms() {
         assert_eq!(route("a/b"), Ok((0, "a/b".into())));
         assert_eq!(route("root://inner/a"), Ok((1, "a".into())));
@@ -120,7 +136,7 @@ mod tests {
     fn nothing_granted_nothing_reached() {
         for text in ["a", "/a", "root://a/b", "~"] {
             let location = Location::parse(text, PathStyle::Unix).unwrap();
-            assert_eq!(locate(&[], None, location).unwrap_err(), ErrorKind::NoRoots);
+            assert_eq!(locate(&[], None, |_| true, location).unwrap_err(), ErrorKind::NoRoots);
         }
     }
 }

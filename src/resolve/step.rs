@@ -147,9 +147,9 @@ mod linux {
         Ok(parent.dir_metadata()?.ino() != PROC_TOP)
     }
 
-    /// File systems whose files are made up by the kernel. Numbers from statfs(2) and linux/magic.h.
+    /// File systems whose files are known to be made up by the kernel. Numbers from statfs(2) and linux/magic.h.
     pub(crate) fn on_kernel_file_system(file: &File) -> bool {
-        const OTHERS: [u64; 8] = [
+        const OTHERS: [u64; 18] = [
             0x6265_6572, // sysfs
             0x6462_6720, // debugfs
             0x7472_6163, // tracefs
@@ -158,6 +158,16 @@ mod linux {
             0xcafe_4a11, // bpf
             0x0027_e0eb, // cgroup
             0x6367_7270, // cgroup2
+            0x4249_4e4d, // binfmt_misc
+            0x6573_5543, // fusectl
+            0x1980_0202, // mqueue
+            0x6e73_6673, // nsfs
+            0xf97c_ff8c, // selinuxfs
+            0x4341_5d53, // smackfs
+            0xde5e_81e4, // efivarfs
+            0x6165_676c, // pstore
+            0x6e66_7364, // nfsd
+            0x6759_6969, // rpc_pipefs
         ];
         fstatfs(file).is_ok_and(|stat| {
             stat.f_type == PROC_SUPER_MAGIC || u64::try_from(stat.f_type).is_ok_and(|magic| OTHERS.contains(&magic))

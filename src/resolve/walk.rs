@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::error::{Detail, Error, ErrorKind};
+use crate::identity::Identity;
 use crate::path::host::HostPath;
 use crate::path::relative::{RelPath, Step, may_fold};
 use crate::resolve::fold::{self, Fold};
@@ -123,6 +124,10 @@ impl<J: Judge> Walk<'_, J> {
         };
         way.put(path);
         way.run(Want::Metadata, true).ok()?;
+        // The path may lead to another directory by now.
+        if Identity::of(way.current()).ok()? != Identity::of(&self.base).ok()? {
+            return None;
+        }
         Some(way.held.len() + self.held.len())
     }
 
@@ -312,7 +317,7 @@ mod tests {
     fn place(folder: &Path) -> Place {
         let found = crate::ambient::open(folder).unwrap();
         let spellings = HostPath::from_disk(&found.canonical).into_iter().collect();
-        let held = Held { dir: Arc::new(found.dir), identity: found.identity };
+        let held = Held::new(found.dir, found.identity);
         let name = RootName::parse("r").unwrap();
         Place::root(Arc::new(Root::new(name, Access::Read, folder.to_owned(), spellings, Ok(held), Arc::new(Shared::default()))))
     }

@@ -85,7 +85,10 @@ impl Listing {
     /// Whether there was room for the line.
     fn add(&mut self, line: &str) -> bool {
         if self.text.len() + line.len() + 1 > self.limit {
-            self.notice = Some(format!("Cut at the limit of {} bytes; the directory has more.", self.limit));
+            self.notice = Some(format!(
+                "Cut at the limit of {} bytes; the directory has more, and totals are of what is shown.",
+                self.limit
+            ));
             return false;
         }
         self.text.push_str(line);

@@ -42,7 +42,7 @@ impl Context {
     /// How to speak of `path` in an answer: as the caller wrote it, unless host paths are hidden and it may be one.
     fn label(&self, path: &str) -> String {
         if !self.hide_host_paths {
-            return path.to_owned();
+            return cap_roots::escape(path);
         }
         self.roots.uri(path).unwrap_or_else(|_| "a path outside".to_owned())
     }

@@ -35,20 +35,24 @@ fn schema() -> Value {
 }
 
 fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
-    let mut left = context.limits.text_bytes;
+    let limit = context.limits.text_bytes;
     let mut text = String::new();
-    for path in arguments.texts("paths", PATHS)? {
+    let paths = arguments.texts("paths", PATHS)?;
+    for (done, path) in paths.iter().enumerate() {
         work.check()?;
+        // Labels and refusals count as well: nothing that a caller asks for makes an answer larger than the limit, but for its last part.
+        let left = limit.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        if left == 0 {
+            let notice = format!("Cut at the limit of {limit} bytes; {} files are left out.", paths.len() - done);
+            return Ok(answer(text, Some(notice)));
+        }
         if !text.is_empty() {
             text.push_str("\n---\n");
         }
         let label = context.label(path);
         let page = context.roots.open(path).and_then(|file| page::read(file, Part::Whole, left, work));
         let _ = match page {
-            Ok(page) => {
-                left -= u64::try_from(page.text.len()).unwrap_or(left).min(left);
-                write!(text, "{label}:\n{}\n", page.text)
-            }
+            Ok(page) => write!(text, "{label}:\n{}\n", page.text),
             Err(error) => write!(text, "{label}: Error - {}", error.about(label.clone())),
         };
     }
