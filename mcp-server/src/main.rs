@@ -13,7 +13,6 @@ mod tools;
 mod work;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -81,37 +80,39 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
             "invalid-argument: a directory's path looks like JSON; give the arguments of --call as --args JSON".to_owned()
         );
     }
-    // `Docs=DIR` is a path by the rule of names; where it leads nowhere, a name was meant.
-    let hint = |path: &Path| match path.to_string_lossy().split_once('=') {
-        Some((name, _)) => format!("; if {name:?} was meant as a name: names have only a-z 0-9 . _ -"),
-        None => String::new(),
-    };
     let builder = grants.iter().fold(Roots::builder(), |builder, grant| match &grant.name {
         Some(name) => builder.named(name, &grant.path, grant.access),
         None => builder.root(&grant.path, grant.access),
     });
     let roots = builder.hide_host_paths(options.hide_host_paths).open().map_err(|error: Error| {
         let given: Vec<_> = grants.iter().map(|grant| grant.path.display().to_string()).collect();
-        let hints: String = grants.iter().filter(|grant| grant.name.is_none()).map(|grant| hint(&grant.path)).collect();
+        let hints: String = grants.iter().map(meant_as_name).collect();
         format!("{error} (directories given: {}{hints})", given.join(", "))
     })?;
-    let absent: Vec<_> = roots.list().filter(cap_roots::RootInfo::is_absent).collect();
-    for root in &absent {
-        let path = root.host_path();
-        tracing::warn!(
-            "the directory {} is missing; its files cannot be reached until it is there{}",
-            path.display(),
-            hint(path)
-        );
+    let absent: Vec<_> = roots.list().zip(grants).filter(|(root, _)| root.is_absent()).collect();
+    for (root, grant) in &absent {
+        let path = root.host_path().display();
+        tracing::warn!("the directory {path} is missing; its files cannot be reached until it is there{}", meant_as_name(grant));
     }
     if !grants.is_empty() && absent.len() == grants.len() {
-        let missing: Vec<_> = absent.iter().map(|root| root.host_path().display().to_string()).collect();
+        let missing: Vec<_> = absent.iter().map(|(root, _)| root.host_path().display().to_string()).collect();
         return Err(format!(
             "root-absent: none of the directories exists: {}; create one, or correct the path",
             missing.join(", ")
         ));
     }
     Ok(roots)
+}
+
+/// `Docs=DIR` is a path by the rule of names; where it leads nowhere, a name may have been meant.
+fn meant_as_name(grant: &Grant) -> String {
+    let path = grant.path.to_string_lossy();
+    match path.split_once('=') {
+        Some((name, _)) if grant.name.is_none() && !name.contains('/') => {
+            format!("; if {name:?} was meant as a name: names have only a-z 0-9 . _ -")
+        }
+        _ => String::new(),
+    }
 }
 
 fn serve(context: Context, options: &Options, grants: &[Grant]) -> io::Result<ExitCode> {
@@ -164,6 +165,7 @@ fn hint(context: &Context, options: &Options, grants: &[Grant]) -> io::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// Catches: a line to copy that grants more than was granted.
     #[test]

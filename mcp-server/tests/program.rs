@@ -65,6 +65,11 @@ fn missing_directories() {
     let (out, err, status) = run(folder.path(), &["--call", "list_allowed_directories", "ws", "unplugged"]);
     assert_eq!((out.lines().count(), status), (2, 0));
     assert!(err.contains("unplugged is missing"), "{err}");
+    // A name that is none by the rule of names, which makes it a path.
+    let (_, err, _) = run(folder.path(), &["--call", "list_allowed_directories", "ws", "--ro", "Docs=ws"]);
+    assert!(err.contains("if \"Docs\" was meant as a name"), "{err}");
+    let (_, err, _) = run(folder.path(), &["--call", "list_allowed_directories", "ws", "a/b=c"]);
+    assert!(err.contains("is missing") && !err.contains("meant"), "{err}");
     let (out, err, status) = run(folder.path(), &["unplugged"]);
     assert_eq!((out.as_str(), status), ("", 2));
     assert!(err.contains("root-absent: none of the directories exists: ") && err.contains("unplugged"), "{err}");
