@@ -9,12 +9,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 
 use cap_roots_oracle::tree::Tree;
-use support::{Way, code, roots};
-
-fn tree() -> Tree {
-    Tree::build(["file a/b/c.txt=C", "file a/x=X", "file ../other/y=Y", "link a/up -> ../a/x", "link a/b/far -> ../../a/x"])
-        .unwrap()
-}
+use support::{Way, code, roots, tree};
 
 #[test]
 fn all_forms_of_a_path_lead_to_the_same_file() {

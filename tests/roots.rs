@@ -11,12 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use cap_roots::{Access, Event, Observer, Operation, Roots};
 use cap_roots_oracle::tree::Tree;
-use support::{Way, code};
-
-fn tree() -> Tree {
-    Tree::build(["file a/b/c.txt=C", "file a/x=X", "file ../other/y=Y", "link a/up -> ../a/x", "link a/b/far -> ../../a/x"])
-        .unwrap()
-}
+use support::{Way, code, tree};
 
 #[test]
 fn default_names_are_numbered_in_order_and_given_names_win() {

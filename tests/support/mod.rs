@@ -34,3 +34,9 @@ pub(crate) fn code<T>(result: Result<T, Error>) -> &'static str {
         Err(error) => error.code(),
     }
 }
+
+/// A few files and links inside, and a file beside the root.
+pub(crate) fn tree() -> Tree {
+    Tree::build(["file a/b/c.txt=C", "file a/x=X", "file ../other/y=Y", "link a/up -> ../a/x", "link a/b/far -> ../../a/x"])
+        .unwrap()
+}
