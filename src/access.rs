@@ -21,7 +21,7 @@ pub enum Access {
     List,
     /// `List`, and the content of files.
     Read,
-    /// `Read`, and changing what is there. No operation of this version needs it yet.
+    /// `Read`, and creating, changing, renaming and removing.
     Write,
 }
 
@@ -36,8 +36,17 @@ impl fmt::Display for Access {
     }
 }
 
+/// One end of an operation. Most have one; `rename` and `copy` have two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum End {
+    /// The only path, or the one that content comes from.
+    Source,
+    /// The path that content goes to.
+    Target,
+}
+
 macro_rules! operations {
-    ($($(#[$doc:meta])* $operation:ident $name:literal $need:ident;)*) => {
+    ($($(#[$doc:meta])* $operation:ident $name:literal $need:ident $target:expr, $deletes:expr;)*) => {
         /// What is to be done with a path.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -55,28 +64,86 @@ macro_rules! operations {
                 match self { $(Operation::$operation => $name),* }
             }
 
-            /// The least access that allows it.
+            /// The least access that allows it, at its only path or at the one that content comes from.
             #[must_use]
             pub const fn needs(self) -> Access {
                 match self { $(Operation::$operation => Access::$need),* }
+            }
+
+            /// The least access at the path that content goes to, where there is one.
+            #[must_use]
+            pub const fn needs_at_target(self) -> Option<Access> {
+                match self { $(Operation::$operation => $target),* }
+            }
+
+            /// At which end it takes a name away for good; grants without deletion refuse it there.
+            pub(crate) const fn deletes_at(self) -> Option<End> {
+                match self { $(Operation::$operation => $deletes),* }
             }
         }
     };
 }
 
+// Judged from what is really done: whatever truncates, appends, creates or changes metadata is writing.
 operations! {
     /// Open a file for reading.
-    Open "open" Read;
+    Open "open" Read None, None;
     /// Open a directory, to work below it.
-    OpenDir "open_dir" List;
+    OpenDir "open_dir" List None, None;
     /// List a directory.
-    ReadDir "read_dir" List;
+    ReadDir "read_dir" List None, None;
+    /// List a directory and everything below it.
+    Walk "walk" List None, None;
     /// Metadata of what a path leads to.
-    Metadata "metadata" List;
+    Metadata "metadata" List None, None;
     /// Metadata of the path itself, be it a link.
-    SymlinkMetadata "symlink_metadata" List;
+    SymlinkMetadata "symlink_metadata" List None, None;
     /// The text of a link.
-    ReadLink "read_link" List;
+    ReadLink "read_link" List None, None;
+    /// Narrow a set of roots to one directory.
+    Within "within" List None, None;
+    /// Replace or create a file.
+    Write "write" Write None, None;
+    /// Read a file and replace it by what is made of it.
+    Update "update" Write None, None;
+    /// Create a file that must not exist.
+    CreateNew "create_new" Write None, None;
+    /// Add to the end of a file.
+    Append "append" Write None, None;
+    /// Cut or extend a file.
+    SetLen "set_len" Write None, None;
+    /// Create a directory.
+    CreateDir "create_dir" Write None, None;
+    /// Create a directory and the missing ones above it.
+    CreateDirAll "create_dir_all" Write None, None;
+    /// Remove a file or a link.
+    RemoveFile "remove_file" Write None, Some(End::Source);
+    /// Remove an empty directory.
+    RemoveDir "remove_dir" Write None, Some(End::Source);
+    /// Remove a directory and everything in it.
+    RemoveDirAll "remove_dir_all" Write None, Some(End::Source);
+    /// Give another name; nothing is replaced.
+    Rename "rename" Write Some(Access::Write), None;
+    /// Give another name; what has it is replaced.
+    RenameReplace "rename_replace" Write Some(Access::Write), Some(End::Target);
+    /// Copy a file or a tree; nothing is replaced.
+    Copy "copy" Read Some(Access::Write), None;
+    /// Copy a file or a tree; a file is replaced.
+    CopyReplace "copy_replace" Read Some(Access::Write), None;
+    /// Change permission bits.
+    SetPermissions "set_permissions" Write None, None;
+    /// Change times.
+    SetTimes "set_times" Write None, None;
+}
+
+impl Operation {
+    /// What it needs at one of its ends.
+    pub(crate) fn needs_at(self, end: End) -> Access {
+        match end {
+            End::Source => self.needs(),
+            End::Target => self.needs_at_target().unwrap_or(Access::Write),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -94,5 +161,7 @@ mod tests {
     fn content_needs_more_than_names() {
         assert_eq!(Operation::Open.needs(), Access::Read);
         assert_eq!(Operation::ReadDir.needs(), Access::List);
+        assert_eq!(Operation::Copy.needs_at(End::Source), Access::Read);
+        assert_eq!(Operation::Copy.needs_at(End::Target), Access::Write);
     }
 }

@@ -16,6 +16,8 @@ use crate::identity::Identity;
 pub(crate) struct Found {
     pub(crate) dir: Dir,
     pub(crate) identity: Identity,
+    /// The directory that it is in, and its name there; none for a top directory.
+    pub(crate) at: Option<(Dir, OsString)>,
     /// The path with every link resolved, at the moment of opening.
     pub(crate) canonical: PathBuf,
 }
@@ -43,7 +45,8 @@ pub(crate) fn open(path: &Path) -> io::Result<Found> {
     let canonical = std::fs::canonicalize(path)?;
     let dir = Dir::open_ambient_dir(&canonical, ambient_authority())?;
     let identity = Identity::of(&dir)?;
-    Ok(Found { dir, identity, canonical })
+    let at = canonical.file_name().and_then(|name| Some((dir.open_parent_dir(ambient_authority()).ok()?, name.to_owned())));
+    Ok(Found { dir, identity, at, canonical })
 }
 
 /// Opens the nearest ancestor of a path that is missing. The missing names are kept as text and later opened one by one below it,

@@ -9,13 +9,17 @@ use std::sync::Arc;
 
 use crate::access::Access;
 use crate::ambient;
+use crate::clock::Deadline;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
+use crate::grant::Grant;
 use crate::identity::Identity;
+use crate::nesting::{Nested, nest};
 use crate::observe::Observer;
 use crate::path::host::HostPath;
 use crate::path::uri::RootName;
-use crate::root::{Held, Pending, Root, Shared};
+use crate::root::{Held, Pending, Presence, Root, Shared};
 use crate::roots::Roots;
+use crate::rule::{Rule, Rules};
 
 /// Largest file that is read whole, in bytes, unless the builder says otherwise.
 pub(crate) const READ_LIMIT: u64 = 64 * 1024 * 1024;
@@ -24,59 +28,34 @@ pub(crate) const READ_LIMIT: u64 = 64 * 1024 * 1024;
 #[must_use = "grants do nothing until they are opened"]
 pub struct Builder {
     grants: Vec<Grant>,
+    rules: Vec<(String, Access)>,
     observer: Option<Arc<dyn Observer>>,
     hide_host_paths: bool,
     without_openat2: bool,
     read_limit: u64,
 }
 
-struct Grant {
-    name: Option<String>,
-    path: PathBuf,
-    access: Access,
-}
-
 /// A grant whose directory was looked for.
-struct Opened {
-    name: RootName,
-    access: Access,
-    given: PathBuf,
-    directory: std::result::Result<ambient::Found, Option<ambient::Missing>>,
-    ancestors: Vec<Identity>,
-}
-
-impl Opened {
-    fn identity(&self) -> Option<Identity> {
-        self.directory.as_ref().ok().map(|found| found.identity)
-    }
-
-    fn missing(&self) -> Option<&ambient::Missing> {
-        self.directory.as_ref().err()?.as_ref()
-    }
-
-    /// Whether both are one directory: by identity, or, where they are missing, by the names missing below the same ancestor.
-    fn is(&self, other: &Opened) -> bool {
-        match (self.missing(), other.missing()) {
-            (Some(a), Some(b)) => a.ancestor.identity == b.ancestor.identity && a.names == b.names,
-            (None, None) => self.identity().is_some() && self.identity() == other.identity(),
-            _ => false,
-        }
-    }
-
-    /// Whether it lies, or would lie, inside `outer`.
-    fn is_inside(&self, outer: &Opened) -> bool {
-        if let Some(identity) = outer.identity() {
-            return self.ancestors.contains(&identity);
-        }
-        let (Some(inner), Some(outer)) = (self.missing(), outer.missing()) else { return false };
-        let same_start = inner.ancestor.identity == outer.ancestor.identity && inner.names.starts_with(&outer.names);
-        same_start && inner.names.len() > outer.names.len()
-    }
+pub(crate) struct Opened {
+    pub(crate) name: RootName,
+    pub(crate) grant: Grant,
+    pub(crate) given: PathBuf,
+    pub(crate) directory: std::result::Result<ambient::Found, Option<ambient::Missing>>,
+    pub(crate) ancestors: Vec<Identity>,
+    /// Rules that hold in this root for its own sake. The ones for all roots come first.
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { grants: Vec::new(), observer: None, hide_host_paths: false, without_openat2: false, read_limit: READ_LIMIT }
+        Self {
+            grants: Vec::new(),
+            rules: Vec::new(),
+            observer: None,
+            hide_host_paths: false,
+            without_openat2: false,
+            read_limit: READ_LIMIT,
+        }
     }
 }
 
@@ -84,16 +63,33 @@ impl Builder {
     /// Grants `access` to the directory `path`. Its name is the last part of the path in lower case; a second root of the same name
     /// gets `-2`, in order.
     pub fn root(self, path: impl AsRef<Path>, access: Access) -> Self {
-        self.grant(None, path.as_ref(), access)
+        self.grant(Grant::new(path).access(access))
     }
 
     /// Grants `access` to the directory `path` by the name `name`: 1 to 64 of the characters `a-z 0-9 . _ -`.
     pub fn named(self, name: impl Into<String>, path: impl AsRef<Path>, access: Access) -> Self {
-        self.grant(Some(name.into()), path.as_ref(), access)
+        self.grant(Grant::new(path).name(name).access(access))
     }
 
-    fn grant(mut self, name: Option<String>, path: &Path, access: Access) -> Self {
-        self.grants.push(Grant { name, path: path.to_owned(), access });
+    /// Adds a grant with all that can be said of one.
+    pub fn grant(mut self, grant: Grant) -> Self {
+        self.grants.push(grant);
+        self
+    }
+
+    /// A ceiling of access for names that match `glob`, and for everything below them, in all roots. Of several rules that match, the
+    /// strictest holds; no rule gives more than its root's access.
+    ///
+    /// Within a name `*` stands for any characters, `?` for one, `[a-z]` and `[!a-z]` for one of a set; `**` alone for any number of names.
+    /// A glob without a slash before its end matches at any depth, one with a slash from the top of each root, and one that ends with a
+    /// slash directories (and links) only. `X/**` also keeps `X` itself from being created, replaced, renamed or removed. Names are compared
+    /// by full Unicode case folding and NFC (Unicode 3.13, D145).
+    ///
+    /// A name whose ceiling is [`Access::None`] is neither listed nor found nor created: it is `protected`, existing or not. What matters
+    /// is by which names a file is reached, so a link to such a name is refused as well, and no rename or copy takes anything out of a rule
+    /// or into one.
+    pub fn rule(mut self, glob: impl Into<String>, access: Access) -> Self {
+        self.rules.push((glob.into(), access));
         self
     }
 
@@ -126,20 +122,27 @@ impl Builder {
     /// its root is absent until it appears (see [`RootInfo::is_absent`](crate::RootInfo::is_absent)). With no grant at all, every
     /// operation answers `no-roots`.
     ///
+    /// A root inside another one (found by directory identity, not by text) with less access is a rule on the outer one as well, and the
+    /// rules of each hold in both; one with more access is a root of its own.
+    ///
     /// # Errors
-    /// Each names its root ([`Error::root_name`]): `not-a-directory`; `os-denied`; `invalid-argument` for a name that is malformed or
-    /// used twice, the same directory twice, or a root inside another one that has more access and so reaches the same files.
+    /// Each names its root ([`Error::root_name`]) or its rule: `not-a-directory`; `os-denied`; `invalid-argument` for a name that is malformed
+    /// or used twice, the same directory twice, or a rule that cannot be read.
     pub fn open(self) -> Result<Roots> {
+        let everywhere = read_rules(&self.rules)?;
         let mut opened: Vec<Opened> = Vec::with_capacity(self.grants.len());
         let mut names = Names::reserved(&self.grants)?;
-        for grant in &self.grants {
-            let name = names.next(grant)?;
-            let root = open_grant(name.clone(), grant).map_err(|error| error.on(Subject::Root(name.as_str().to_owned())))?;
-            opened.push(root);
+        for grant in self.grants {
+            let name = names.next(&grant)?;
+            let mut rules = everywhere.clone();
+            rules.extend(read_rules(&grant.rules)?);
+            let subject = Subject::Root(name.as_str().to_owned());
+            opened.push(open_grant(name, grant, rules).map_err(|error| error.on(subject))?);
         }
-        check_nesting(&opened)?;
+        check_rules(&self.rules, &opened)?;
+        let nested = nest(&opened, everywhere.len())?;
         let writable: Vec<Identity> =
-            opened.iter().filter(|root| root.access == Access::Write).filter_map(Opened::identity).collect();
+            opened.iter().filter(|root| root.grant.access == Access::Write).filter_map(Opened::identity).collect();
         let shared = Arc::new(Shared {
             observer: self.observer,
             without_openat2: self.without_openat2,
@@ -147,10 +150,34 @@ impl Builder {
             hide_host_paths: self.hide_host_paths,
             ..Shared::default()
         });
-        let roots = opened.into_iter().map(|root| root.into_root(&writable, &shared)).collect();
+        let roots = opened.into_iter().zip(nested).map(|(root, nested)| root.into_root(nested, &writable, &shared));
+        let roots = roots.collect();
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))
     }
+}
+
+fn read_rules(rules: &[(String, Access)]) -> Result<Vec<Rule>> {
+    let read = |(glob, access): &(String, Access)| {
+        Rule::parse(glob, *access)
+            .map_err(|detail| Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Typed(glob.clone())))
+    };
+    rules.iter().map(read).collect()
+}
+
+/// A host path as a rule would match nothing, since rules start at the top of a root: said at start instead of protecting nothing.
+fn check_rules(rules: &[(String, Access)], opened: &[Opened]) -> Result<()> {
+    let all = opened.iter().flat_map(|root| &root.grant.rules).chain(rules);
+    for (glob, _) in all {
+        let Some(path) = HostPath::from_disk(Path::new(glob)) else { continue };
+        let below =
+            |root: &Opened| HostPath::from_disk(&root.given).is_some_and(|root| root.depth() > 0 && path.below(&root).is_some());
+        if opened.iter().any(below) {
+            let detail = Detail::Rule("a slash at its beginning is the top of each root, and this is a path of the host");
+            return Err(Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Typed(glob.clone())));
+        }
+    }
+    Ok(())
 }
 
 /// Hands out names: given ones as they are, default ones numbered.
@@ -192,7 +219,7 @@ impl Names {
     }
 }
 
-fn open_grant(name: RootName, grant: &Grant) -> Result<Opened> {
+fn open_grant(name: RootName, grant: Grant, rules: Vec<Rule>) -> Result<Opened> {
     let from_io = |error: io::Error| match error.kind() {
         io::ErrorKind::NotADirectory => {
             Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot).advise("name a directory")
@@ -215,46 +242,46 @@ fn open_grant(name: RootName, grant: &Grant) -> Result<Opened> {
         },
         Err(error) => return Err(from_io(error)),
     };
-    Ok(Opened { name, access: grant.access, given, directory, ancestors })
-}
-
-/// Two roots for one directory would leave open which grant holds, and an inner root with less than the outer one would be no limit:
-/// the same files can be reached by the outer one. Found by identity up the chain of parents, not by text.
-fn check_nesting(opened: &[Opened]) -> Result<()> {
-    for (index, inner) in opened.iter().enumerate() {
-        for (other_index, outer) in opened.iter().enumerate() {
-            let outer_name = outer.name.as_str().to_owned();
-            let detail = if other_index < index && inner.is(outer) {
-                Detail::DuplicateRoot { other: outer_name }
-            } else if inner.is_inside(outer) && inner.access < outer.access {
-                Detail::InnerRootWithLess { outer: outer_name }
-            } else {
-                continue;
-            };
-            let error = Error::detailed(ErrorKind::InvalidArgument, detail);
-            return Err(error.on(Subject::Root(inner.name.as_str().to_owned())));
-        }
-    }
-    Ok(())
+    Ok(Opened { name, grant, given, directory, ancestors, rules })
 }
 
 impl Opened {
-    fn into_root(self, writable: &[Identity], shared: &Arc<Shared>) -> Root {
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.directory.as_ref().ok().map(|found| found.identity)
+    }
+
+    fn into_root(self, nested: Nested, writable: &[Identity], shared: &Arc<Shared>) -> Root {
         let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
+        let mut also = |canonical: &Path| {
+            let canonical = HostPath::from_disk(canonical).filter(|canonical| !spellings.contains(canonical));
+            spellings.extend(canonical);
+        };
         let state = match self.directory {
             Ok(found) => {
-                spellings.extend(HostPath::from_disk(&found.canonical).filter(|canonical| !spellings.contains(canonical)));
-                Ok(Held::new(found.dir, found.identity))
+                also(&found.canonical);
+                Ok(Held::new(found.dir, found.identity, found.at))
             }
             // Who may write where the directory would appear could choose what appears there: such a root stays absent.
             Err(Some(missing)) if !self.ancestors.iter().any(|identity| writable.contains(identity)) => {
-                let canonical = missing.ancestor.canonical.join(missing.names.iter().collect::<PathBuf>());
-                spellings.extend(HostPath::from_disk(&canonical).filter(|canonical| !spellings.contains(canonical)));
+                also(&missing.ancestor.canonical.join(missing.names.iter().collect::<PathBuf>()));
                 Err(Some(Pending { ancestor: missing.ancestor.dir, names: missing.names }))
             }
             Err(_) => Err(None),
         };
-        Root::new(self.name, self.access, self.given, spellings, state, Arc::clone(shared))
+        let mut rules = self.rules;
+        rules.extend(nested.rules);
+        Root {
+            name: self.name,
+            access: self.grant.access,
+            no_delete: self.grant.no_delete,
+            deadline: self.grant.expires_in.and_then(Deadline::after),
+            rules: Rules::new(rules, nested.ceiling),
+            given: self.given,
+            spellings,
+            inside: nested.inside,
+            state: Presence::new(state),
+            shared: Arc::clone(shared),
+        }
     }
 }
 

@@ -5,21 +5,28 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use camino::Utf8Path;
 
 use crate::access::Operation;
+use crate::authority::Authority;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
+use crate::front::operations_on;
 use crate::metadata::Metadata;
+use crate::ops::copy::{self, Copied};
 use crate::ops::list::{self, ReadDir};
-use crate::ops::{open, read_link, stat};
+use crate::ops::rename::Way;
+use crate::ops::walk::{self, Walk};
+use crate::ops::{attributes, make, open, read_link, remove, rename, stat, write};
 use crate::path::locate::Form;
 use crate::path::location::Location;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::path::uri;
-use crate::root::{Floor, Place, Root};
+use crate::root::{Floor, Place};
+use crate::rule::Level;
 
 /// A directory inside a root, held: a capability for what is below it and for nothing above.
 ///
@@ -33,8 +40,20 @@ pub struct Dir {
 }
 
 impl Dir {
-    pub(crate) fn new(root: Arc<Root>, dir: Arc<cap_std::fs::Dir>, prefix: RelPath) -> Self {
-        Self { place: Place { root, floor: Floor::Dir { dir, prefix }, start: None } }
+    pub(crate) fn new(authority: Authority, dir: Arc<cap_std::fs::Dir>, prefix: RelPath, level: Level) -> Self {
+        Self { place: Place::new(authority, Floor::Dir { dir, prefix, level }) }
+    }
+
+    /// A path below this directory; whatever else the text is, it is outside.
+    fn locate(&self, text: &str, operation: Operation) -> Result<RelPath> {
+        let shared = &self.place.root().shared;
+        let error = match Location::parse(text, PathStyle::host()) {
+            Ok(Location::Relative(path)) => return Ok(path),
+            Ok(Location::Host(_) | Location::Home(_) | Location::Named(..)) => ErrorKind::OutsideRoots.into(),
+            Err(error) => error,
+        };
+        shared.observe_unlocated(operation, text, &error);
+        Err(error.on(shared.subject(text, None)))
     }
 
     fn on<T>(
@@ -44,89 +63,22 @@ impl Dir {
         operate: impl FnOnce(Place, RelPath) -> Result<T>,
     ) -> Result<T> {
         let text = path.as_ref().as_str();
-        let shared = &self.place.root.shared;
-        let error = match Location::parse(text, PathStyle::host()) {
-            Ok(Location::Relative(path)) => {
-                let subject = |error: Error| error.on(shared.subject(text, Some(Form::Relative)));
-                return operate(self.place.clone(), path).map_err(subject);
-            }
-            Ok(Location::Host(_) | Location::Home(_) | Location::Named(..)) => ErrorKind::OutsideRoots.into(),
-            Err(error) => error,
-        };
-        shared.observe_unlocated(operation, text, &error);
-        Err(error.on(shared.subject(text, None)))
+        let path = self.locate(text, operation)?;
+        operate(self.place.clone(), path).map_err(|error| error.on(self.place.root().shared.subject(text, Some(Form::Relative))))
     }
 
-    /// Opens a file below this directory, as [`Roots::open`](crate::Roots::open) does below a root.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn open(&self, path: impl AsRef<Utf8Path>) -> Result<File> {
-        self.on(path, Operation::Open, open::file)
-    }
-
-    /// Opens a directory below this one.
-    ///
-    /// # Errors
-    /// As [`Roots::open_dir`](crate::Roots::open_dir).
-    pub fn open_dir(&self, path: impl AsRef<Utf8Path>) -> Result<Dir> {
-        self.on(path, Operation::OpenDir, open::dir)
-    }
-
-    /// Reads a whole file. Limit: 64 MiB unless the builder says otherwise.
-    ///
-    /// # Errors
-    /// As [`Roots::read`](crate::Roots::read).
-    pub fn read(&self, path: impl AsRef<Utf8Path>) -> Result<Vec<u8>> {
-        self.on(path, Operation::Open, open::read)
-    }
-
-    /// Reads a whole file as UTF-8 text. Limit: 64 MiB unless the builder says otherwise.
-    ///
-    /// # Errors
-    /// As [`Roots::read_to_string`](crate::Roots::read_to_string).
-    pub fn read_to_string(&self, path: impl AsRef<Utf8Path>) -> Result<String> {
-        self.on(path, Operation::Open, open::read_to_string)
-    }
-
-    /// Metadata of what the path leads to.
-    ///
-    /// # Errors
-    /// As [`Roots::metadata`](crate::Roots::metadata).
-    pub fn metadata(&self, path: impl AsRef<Utf8Path>) -> Result<Metadata> {
-        self.on(path, Operation::Metadata, stat::metadata)
-    }
-
-    /// Metadata of the path itself; a last link is not followed.
-    ///
-    /// # Errors
-    /// As [`Roots::symlink_metadata`](crate::Roots::symlink_metadata).
-    pub fn symlink_metadata(&self, path: impl AsRef<Utf8Path>) -> Result<Metadata> {
-        self.on(path, Operation::SymlinkMetadata, stat::symlink_metadata)
-    }
-
-    /// The text of a link, where it stays inside.
-    ///
-    /// # Errors
-    /// As [`Roots::read_link`](crate::Roots::read_link).
-    pub fn read_link(&self, path: impl AsRef<Utf8Path>) -> Result<PathBuf> {
-        self.on(path, Operation::ReadLink, read_link::read_link)
-    }
-
-    /// Whether the path leads to something.
-    ///
-    /// # Errors
-    /// As [`Roots::exists`](crate::Roots::exists).
-    pub fn exists(&self, path: impl AsRef<Utf8Path>) -> Result<bool> {
-        self.on(path, Operation::Metadata, stat::exists)
-    }
-
-    /// Lists a directory below this one.
-    ///
-    /// # Errors
-    /// As [`Roots::read_dir`](crate::Roots::read_dir).
-    pub fn read_dir(&self, path: impl AsRef<Utf8Path>) -> Result<ReadDir> {
-        self.on(path, Operation::ReadDir, list::read_dir)
+    fn on_both<T>(
+        &self,
+        from: impl AsRef<Utf8Path>,
+        to: impl AsRef<Utf8Path>,
+        operation: Operation,
+        operate: impl FnOnce(Way, Way) -> Result<T>,
+    ) -> Result<T> {
+        let (from, to) = (from.as_ref().as_str(), to.as_ref().as_str());
+        let way = |path| Way { place: self.place.clone(), path };
+        let (source, target) = (way(self.locate(from, operation)?), way(self.locate(to, operation)?));
+        let subject = |text| self.place.root().shared.subject(text, Some(Form::Relative));
+        operate(source, target).map_err(|error| error.on_end(subject(from), subject(to)))
     }
 
     /// Lists this directory.
@@ -140,12 +92,28 @@ impl Dir {
     /// The `root://NAME/relative` URI that it was opened by. Never a host path.
     #[must_use]
     pub fn uri(&self) -> String {
-        uri::write(&self.place.root.name, &self.place.path_from_root(&RelPath::default()))
+        uri::write(&self.place.root().name, &self.place.path_from_root(&RelPath::default()))
+    }
+
+    /// The directory of cap-std. What is lost: nothing can take it back any more, neither `revoke()` nor the end of a grant; and whoever
+    /// turns it into a raw descriptor can step to `..` with a plain system call.
+    ///
+    /// # Errors
+    /// `not-granted` where that would be more than was granted: less than [`Access::Write`](crate::Access::Write), a grant without
+    /// deletion or with an end, a root with rules.
+    pub fn into_cap_std_without_revocation(self) -> Result<cap_std::fs::Dir> {
+        self.place.authority.check()?;
+        if !self.place.authority.is_unconditional() {
+            return Err(ErrorKind::NotGranted.into());
+        }
+        self.place.floor_dir()?.try_clone().map_err(|error| Error::from_io(&error))
     }
 }
 
+operations_on!(Dir);
+
 impl fmt::Debug for Dir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dir").field("root", &self.place.root.name.as_str()).finish_non_exhaustive()
+        f.debug_struct("Dir").field("root", &self.place.root().name.as_str()).finish_non_exhaustive()
     }
 }

@@ -149,10 +149,12 @@ pub(crate) enum Detail {
     NotALink,
     LinkTextLeavesRoot,
     SeveralForms,
+    NoEntry,
+    Rule(&'static str),
     TooManyBytes { limit: u64 },
     DuplicateRoot { other: String },
     RootName,
-    InnerRootWithLess { outer: String },
+    NestedRoot { outer: String },
     NotADirectoryRoot,
     OsError(i32),
     Message(String),
@@ -184,11 +186,13 @@ impl fmt::Display for Detail {
             Detail::SeveralForms => {
                 f.write_str("several names differ from it only in their Unicode form; copy one of them from a listing")
             }
+            Detail::NoEntry => f.write_str("it stands for a directory and not for a name in one"),
+            Detail::Rule(why) => write!(f, "in a rule, {why}"),
             Detail::TooManyBytes { limit } => write!(f, "the limit is {limit} bytes"),
             Detail::DuplicateRoot { other } => write!(f, "it is the same directory as root {}", text::quoted(other)),
             Detail::RootName => f.write_str("a root's name has 1 to 64 of the characters a-z 0-9 . _ - and is used once"),
-            Detail::InnerRootWithLess { outer } => {
-                write!(f, "it lies inside root {}, which has more access and reaches the same files", text::quoted(outer))
+            Detail::NestedRoot { outer } => {
+                write!(f, "it lies inside root {}, and by which names cannot be told", text::quoted(outer))
             }
             Detail::NotADirectoryRoot => f.write_str("it is a file"),
             Detail::OsError(code) => write!(f, "os error {code}"),
@@ -205,6 +209,8 @@ pub(crate) enum Subject {
     Unnamed,
     /// The path as the caller typed it.
     Typed(String),
+    /// The second path of an operation with two, until it is known how that was typed.
+    Target,
     /// A root, by its name.
     Root(String),
 }
@@ -239,6 +245,18 @@ impl Error {
     #[must_use]
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::detailed(ErrorKind::InvalidArgument, Detail::Message(message.into()))
+    }
+
+    /// A `no-match` with a message of the tool's author, under the same rules as [`Error::invalid_argument`].
+    #[must_use]
+    pub fn no_match(message: impl Into<String>) -> Self {
+        Self::detailed(ErrorKind::NoMatch, Detail::Message(message.into()))
+    }
+
+    /// An `ambiguous` with a message of the tool's author, under the same rules as [`Error::invalid_argument`].
+    #[must_use]
+    pub fn ambiguous(message: impl Into<String>) -> Self {
+        Self::detailed(ErrorKind::Ambiguous, Detail::Message(message.into()))
     }
 
     /// A `too-large` for a limit of `limit` bytes.
@@ -283,7 +301,7 @@ impl Error {
     pub fn root_name(&self) -> Option<&str> {
         match &self.0.subject {
             Subject::Root(name) => Some(name),
-            Subject::Unnamed | Subject::Typed(_) => None,
+            Subject::Unnamed | Subject::Target | Subject::Typed(_) => None,
         }
     }
 
@@ -294,6 +312,17 @@ impl Error {
     pub(crate) fn on(mut self, subject: Subject) -> Self {
         self.0.subject = subject;
         self
+    }
+
+    /// For an operation with two paths: about the source, unless it was said to be about the target.
+    pub(crate) fn on_end(self, source: Subject, target: Subject) -> Self {
+        let subject = if self.0.subject == Subject::Target { target } else { source };
+        self.on(subject)
+    }
+
+    /// The same refusal, of what is at the target.
+    pub(crate) fn at_target(self) -> Self {
+        self.on(Subject::Target)
     }
 
     /// The refusal that stands for a failure of the operating system on something inside a root.
@@ -310,7 +339,7 @@ impl Error {
             Io::TimedOut => ErrorKind::Timeout,
             Io::StorageFull | Io::QuotaExceeded => ErrorKind::NoSpace,
             Io::FileTooLarge => ErrorKind::TooLarge,
-            Io::Unsupported => ErrorKind::Unsupported,
+            Io::Unsupported | Io::CrossesDevices => ErrorKind::Unsupported,
             Io::InvalidFilename => ErrorKind::InvalidPath,
             Io::InvalidData => ErrorKind::NotUtf8,
             _ => ErrorKind::Io,
@@ -345,7 +374,7 @@ impl fmt::Display for Error {
             return write!(f, "{message}; {mend}");
         }
         match subject {
-            Subject::Unnamed => f.write_str("the path")?,
+            Subject::Unnamed | Subject::Target => f.write_str("the path")?,
             Subject::Typed(path) => f.write_str(&text::quoted(path))?,
             Subject::Root(name) => write!(f, "root {}", text::quoted(name))?,
         }
@@ -412,6 +441,17 @@ mod tests {
     fn long_spellings_are_cut() {
         let text = Error::from(ErrorKind::NotFound).about("x".repeat(10_000)).to_string();
         assert!(text.len() < 1_000, "{}", text.len());
+    }
+
+    #[test]
+    fn messages_of_a_tool_are_escaped_and_cut() {
+        for make in [Error::invalid_argument, Error::no_match, Error::ambiguous] as [fn(String) -> Error; 3] {
+            let text = make(format!("a\nb\u{202e}{}", "x".repeat(10_000))).about("p").to_string();
+            assert!(text.contains(r": a\u{a}b\u{202e}x"), "{text}");
+            assert!(text.len() < 1_000, "{}", text.len());
+        }
+        assert_eq!(Error::no_match("m").kind(), ErrorKind::NoMatch);
+        assert_eq!(Error::ambiguous("m").kind(), ErrorKind::Ambiguous);
     }
 
     #[test]

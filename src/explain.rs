@@ -1,6 +1,6 @@
 //! The public verdict: how an operation would be judged, and why.
 //!
-//! May touch: the vocabulary, and a root's name and access.
+//! May touch: the vocabulary, and the name, access and rules of a root.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::access::{Access, Operation};
 use crate::error::ErrorKind;
 use crate::path::relative::RelPath;
 use crate::path::uri;
-use crate::root::Root;
+use crate::root::Place;
 
 /// How an operation on a path would be judged. Holds no host path.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,21 +16,36 @@ pub struct Explanation {
     operation: Operation,
     root: Option<(String, Access)>,
     uri: Option<String>,
+    rules: Vec<String>,
     verdict: Result<(), ErrorKind>,
 }
 
 impl Explanation {
     pub(crate) fn unlocated(operation: Operation, kind: ErrorKind) -> Self {
-        Self { operation, root: None, uri: None, verdict: Err(kind) }
+        Self { operation, root: None, uri: None, rules: Vec::new(), verdict: Err(kind) }
     }
 
-    pub(crate) fn located(operation: Operation, root: &Root, path: &RelPath, verdict: Result<(), ErrorKind>) -> Self {
+    pub(crate) fn located(
+        operation: Operation,
+        place: &Place,
+        path: &RelPath,
+        rules: Vec<String>,
+        verdict: Result<(), ErrorKind>,
+    ) -> Self {
+        let name = &place.root().name;
         Self {
             operation,
-            root: Some((root.name.as_str().to_owned(), root.access)),
-            uri: Some(uri::write(&root.name, path)),
+            root: Some((name.as_str().to_owned(), place.authority.access())),
+            uri: Some(uri::write(name, &place.path_from_root(path))),
+            rules,
             verdict,
         }
+    }
+
+    /// The rules that match the path or a directory above it, as they were given.
+    #[must_use]
+    pub fn rules(&self) -> &[String] {
+        &self.rules
     }
 
     /// The operation in question.
@@ -71,7 +86,11 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} needs {}; ", self.operation.name(), self.operation.needs())?;
         if let Some((name, access)) = &self.root {
-            write!(f, "root {name:?} grants {access}: ")?;
+            write!(f, "root {name:?} grants {access}")?;
+            for rule in &self.rules {
+                write!(f, ", rule {rule:?} matches")?;
+            }
+            f.write_str(": ")?;
         }
         match self.verdict {
             Ok(()) => f.write_str("the grant suffices"),

@@ -1,35 +1,74 @@
 //! An opened file.
 //!
-//! May touch: its own handle and the lease that it was opened under.
+//! May touch: its own handle and the authority that it was opened under.
 
 use std::fmt;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::Arc;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use crate::access::Access;
+use crate::authority::{Authority, UnderWay};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::Metadata;
-use crate::root::Root;
 
 /// Most bytes that are set aside for a file because of its size alone.
 const HINT_LIMIT: u64 = 1 << 20;
 
-/// A regular file inside a root, open for reading.
+/// A regular file inside a root, open for reading, or for both where [`Roots::create_new`](crate::Roots::create_new) made it.
 ///
-/// It was inside the root when it was opened; later renames do not move the handle. Each call checks again that the authority has
-/// not been taken back (CHECK-AT-USE) and fails with an [`io::Error`] that wraps `revoked` if it has.
+/// It was inside the root when it was opened; later renames do not move the handle. It keeps the access that it was opened with. Each
+/// call checks again that the authority holds (CHECK-AT-USE): one atomic operation, and where the grant has an end one reading of the
+/// clock. If it does not, the call fails with an [`io::Error`] that wraps `revoked` or `expired`. What a write changes is changed in
+/// place.
 pub struct File {
     file: std::fs::File,
-    root: Arc<Root>,
+    authority: Authority,
+    /// What it was opened for; the authority may allow more.
+    access: Access,
     metadata: cap_std::fs::Metadata,
 }
 
 impl File {
-    pub(crate) fn new(file: std::fs::File, metadata: cap_std::fs::Metadata, root: Arc<Root>) -> Self {
-        Self { file, root, metadata }
+    pub(crate) fn new(file: std::fs::File, metadata: cap_std::fs::Metadata, authority: Authority, access: Access) -> Self {
+        Self { file, authority, access, metadata }
     }
 
     fn live(&self) -> Result<()> {
-        Ok(self.root.shared.lease.check()?)
+        Ok(self.authority.check()?)
+    }
+
+    /// Counted as under way, so that whoever waits for the end of everything waits for this call.
+    fn begin(&self, need: Access) -> Result<UnderWay> {
+        let under_way = self.authority.begin();
+        self.live()?;
+        if self.access < need { Err(ErrorKind::NotGranted.into()) } else { Ok(under_way) }
+    }
+
+    /// Cuts or extends the file.
+    ///
+    /// # Errors
+    /// `not-granted` if it was opened for reading; `revoked`, `expired`, `no-space`, `io`.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        let _under_way = self.begin(Access::Write)?;
+        self.file.set_len(len).map_err(|error| Error::from_io(&error))
+    }
+
+    /// Waits until the content is on the disk (fsync(2)).
+    ///
+    /// # Errors
+    /// `revoked`, `expired`, `no-space`, `io`.
+    pub fn sync_all(&self) -> Result<()> {
+        let _under_way = self.begin(Access::Read)?;
+        self.file.sync_all().map_err(|error| Error::from_io(&error))
+    }
+
+    /// The file of the operating system. What is lost: nothing can take it back any more, neither `revoke()` nor the end of a grant.
+    ///
+    /// # Errors
+    /// `not-granted` where that would be more than was granted: less than [`Access::Write`], a grant without deletion or with an end,
+    /// a root with rules.
+    pub fn into_std_without_revocation(self) -> Result<std::fs::File> {
+        self.live()?;
+        if self.authority.is_unconditional() { Ok(self.file) } else { Err(ErrorKind::NotGranted.into()) }
     }
 
     /// The metadata now.
@@ -77,8 +116,20 @@ impl File {
 
 impl Read for File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.live()?;
+        let _under_way = self.begin(Access::Read)?;
         self.file.read(buffer)
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _under_way = self.begin(Access::Write)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _under_way = self.begin(Access::Write)?;
+        self.file.flush()
     }
 }
 
@@ -91,14 +142,16 @@ impl Seek for File {
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("File").field("root", &self.root.name.as_str()).field("len", &self.metadata.len()).finish_non_exhaustive()
+        f.debug_struct("File")
+            .field("root", &self.authority.root.name.as_str())
+            .field("len", &self.metadata.len())
+            .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Access;
     use crate::roots::Roots;
 
     /// A file that grew after it was opened, and one that is read from its middle.

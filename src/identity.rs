@@ -8,7 +8,7 @@ use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, Metadata};
 
 /// The identity of a file system object for as long as it exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Identity {
     pub(crate) device: u64,
     pub(crate) inode: u64,

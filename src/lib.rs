@@ -38,22 +38,31 @@
 
 mod access;
 mod ambient;
+mod authority;
 mod builder;
+mod change;
+mod clock;
 mod decide;
 mod dir;
 mod error;
 mod explain;
 mod file;
+mod front;
+mod grant;
 mod identity;
 mod lease;
 mod metadata;
+mod nesting;
 mod observe;
 mod ops;
 mod path;
 mod permit;
+mod queue;
 mod resolve;
 mod root;
+mod root_info;
 mod roots;
+mod rule;
 mod text;
 
 pub use access::{Access, Operation};
@@ -62,10 +71,14 @@ pub use dir::Dir;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use explain::Explanation;
 pub use file::File;
+pub use grant::Grant;
 pub use metadata::{FileType, Metadata};
 pub use observe::{Event, Observer};
+pub use ops::copy::Copied;
 pub use ops::list::{Entry, ReadDir};
-pub use roots::{RootInfo, Roots};
+pub use ops::walk::{Cut, Walk};
+pub use root_info::RootInfo;
+pub use roots::Roots;
 pub use text::escape;
 
 /// The README's code compiles.

@@ -1,39 +1,63 @@
 //! The proof that one operation on one path was allowed.
 //!
-//! May touch: `decide`, `root`. A permit is made here and nowhere else, holds the very path that was judged (so nothing else can be
+//! May touch: `decide`, `root`, `rule`. A permit is made here and nowhere else, holds the very path that was judged (so nothing else can be
 //! opened with it), is neither `Clone` nor `Copy`, and is consumed by `resolve`, which gives a receipt for it. The observer hears of each
 //! permit once: when it is refused, or when its receipt is handed in with the operation's outcome.
 
-use crate::access::Operation;
-use crate::decide::decide;
+use crate::access::{End, Operation};
+use crate::authority::{Authority, UnderWay};
+use crate::decide::{Facts, decide};
 use crate::error::{Error, ErrorKind};
 use crate::observe::Event;
 use crate::path::relative::RelPath;
-use crate::root::{Floor, Place};
+use crate::root::Place;
+use crate::rule::Level;
 
 #[must_use = "a permit is only good for being used"]
 pub(crate) struct Permit {
     place: Place,
     path: RelPath,
     operation: Operation,
+    end: End,
+    /// What the rules say of the last typed name.
+    level: Option<Level>,
+    under_way: UnderWay,
 }
 
 /// What is left of a permit that was used.
 #[must_use = "the observer waits for the outcome"]
-pub(crate) struct Receipt(Permit);
+pub(crate) struct Receipt {
+    permit: Permit,
+    /// The last check was passed, and what it allowed may have happened.
+    committed: bool,
+}
 
 impl Permit {
-    /// Decides; there is no other way to get a permit.
+    /// Decides on an operation with one path.
     pub(crate) fn issue(place: Place, path: RelPath, operation: Operation) -> Result<Self, Error> {
-        let permit = Self { place, path, operation };
-        match decide(permit.place.root.facts(), operation) {
+        Self::issue_at(place, path, operation, End::Source)
+    }
+
+    /// Decides on one end; there is no other way to get a permit.
+    pub(crate) fn issue_at(place: Place, path: RelPath, operation: Operation, end: End) -> Result<Self, Error> {
+        // Counted before the first look, so that whoever waits for the end of everything waits for this.
+        let under_way = place.authority.begin();
+        let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end));
+        let facts = Facts {
+            state: place.authority.state(),
+            access: place.authority.access(),
+            no_delete: place.authority.no_delete(),
+            unruled: level.is_some(),
+        };
+        let permit = Self { place, path, operation, end, level, under_way };
+        match decide(facts, operation, end) {
             Ok(()) => Ok(permit),
             Err(kind) => permit.spend().close(Err(kind.into())),
         }
     }
 
     pub(crate) fn spend(self) -> Receipt {
-        Receipt(self)
+        Receipt { permit: self, committed: false }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -43,30 +67,69 @@ impl Permit {
     pub(crate) fn path(&self) -> &RelPath {
         &self.path
     }
+
+    /// What the operation needs of whatever the path leads to.
+    pub(crate) fn need(&self) -> crate::access::Access {
+        self.operation.needs_at(self.end)
+    }
+
+    /// What the rules say of the last typed name, as far as text tells.
+    pub(crate) fn level(&self) -> Option<&Level> {
+        self.level.as_ref()
+    }
 }
 
 impl Receipt {
-    /// The last check, when the operation is complete; then the observer is told, and the outcome handed on. Whatever `revoke()` did
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.permit.place.authority
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.permit.place
+    }
+
+    pub(crate) fn permit(&self) -> &Permit {
+        &self.permit
+    }
+
+    /// The last check before something is changed. What happens after it has happened, even if the authority ends meanwhile.
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        self.authority().check()?;
+        self.committed = true;
+        Ok(())
+    }
+
+    /// The end of an operation whose other end has passed the last check for both.
+    pub(crate) fn close_committed<T>(mut self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.committed = true;
+        self.close(outcome)
+    }
+
+    /// The last check of an operation that changed nothing; then the observer is told, and the outcome handed on. Whatever `revoke()` did
     /// not see coming is dropped here, unused.
     pub(crate) fn close<T>(self, outcome: Result<T, Error>) -> Result<T, Error> {
-        let Permit { place, path, operation } = self.0;
-        let root = &place.root;
-        // A directory that was removed holds nothing: that is the root's fault, and not the path's.
-        let on_root = matches!(place.floor, Floor::Root) && path.is_empty();
-        let missed = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
-        let outcome = match root.shared.lease.check() {
-            Err(kind) => Err(kind.into()),
-            Ok(()) if (on_root || missed) && root.is_gone() => Err(ErrorKind::RootAbsent.into()),
-            Ok(()) => outcome,
+        let Self { permit: Permit { place, path, operation, under_way, .. }, committed } = self;
+        let outcome = match place.authority.check() {
+            Err(kind) if !committed => Err(kind.into()),
+            _ if missed(&outcome) && !place.root().is_present() => Err(ErrorKind::RootAbsent.into()),
+            _ => outcome,
         };
-        if root.shared.observer.is_some() {
-            root.shared.observe(&Event {
+        // An observer may itself wait for the end of everything.
+        drop(under_way);
+        let shared = &place.root().shared;
+        if shared.observer.is_some() {
+            shared.observe(&Event {
                 operation,
-                root: Some(root.name.as_str()),
+                root: Some(place.root().name.as_str()),
                 path: place.path_from_root(&path).as_os_str(),
                 outcome: outcome.as_ref().map(|_| ()).map_err(Error::kind),
             });
         }
         outcome
     }
+}
+
+/// Nothing was found: the root's fault, and not the path's, if the root is gone.
+fn missed<T>(outcome: &Result<T, Error>) -> bool {
+    outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

@@ -1,17 +1,18 @@
-//! A root: a grant made real. Holds the directory, its name and its access; private to the crate.
+//! A root: a grant made real. Holds the directory, its name, its access and its rules; private to the crate.
 //!
-//! May touch: `resolve::step` for picking up a root that was missing, `decide`'s facts, `lease`.
+//! May touch: `resolve::step` for picking up a root that was missing, `lease`, `queue`.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use cap_fs_ext::MetadataExt;
 use cap_std::fs::Dir;
 
 use crate::access::{Access, Operation};
-use crate::decide::{Facts, State};
+use crate::authority::Authority;
+use crate::clock::Deadline;
 use crate::error::{Error, ErrorKind, Subject};
 use crate::identity::Identity;
 use crate::lease::Lease;
@@ -20,15 +21,16 @@ use crate::path::host::HostPath;
 use crate::path::locate::Form;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
+use crate::queue::Queue;
 use crate::resolve::step::{self, Entered};
+use crate::rule::{Level, Rules};
 
 /// The directory of a root, held since it was found.
 pub(crate) struct Held {
     pub(crate) dir: Arc<Dir>,
-    /// Whether the file system counted the directory's names when it was found. Some do not, and then a count of none says nothing.
-    pub(crate) counted: bool,
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "tells kernel file systems"))]
     pub(crate) identity: Identity,
+    /// The directory that it was found in, and its name there. None for a top directory.
+    at: Option<(Dir, OsString)>,
 }
 
 /// Where a missing root may appear.
@@ -41,6 +43,7 @@ pub(crate) struct Pending {
 #[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) lease: Lease,
+    pub(crate) queue: Queue,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no fast way"))]
     pub(crate) without_openat2: bool,
@@ -70,79 +73,87 @@ impl Shared {
 pub(crate) struct Root {
     pub(crate) name: RootName,
     pub(crate) access: Access,
+    pub(crate) no_delete: bool,
+    pub(crate) deadline: Option<Deadline>,
+    pub(crate) rules: Rules,
     /// The path as the operator gave it, made absolute. For the operator's eyes, and for `RootInfo::host_path`.
     pub(crate) given: PathBuf,
     /// Texts that mean this directory: as given, and canonical.
     pub(crate) spellings: Vec<HostPath>,
-    held: OnceLock<Held>,
-    pending: Option<Pending>,
+    /// The root that it lies in, where that one has other access.
+    pub(crate) inside: Option<String>,
+    pub(crate) state: Presence,
     pub(crate) shared: Arc<Shared>,
 }
 
-impl Root {
-    pub(crate) fn new(
-        name: RootName,
-        access: Access,
-        given: PathBuf,
-        spellings: Vec<HostPath>,
-        state: Result<Held, Option<Pending>>,
-        shared: Arc<Shared>,
-    ) -> Self {
-        let (held, pending) = match state {
-            Ok(held) => (OnceLock::from(held), None),
-            Err(pending) => (OnceLock::new(), pending),
-        };
-        Self { name, access, given, spellings, held, pending, shared }
-    }
+/// Whether a root's directory is there.
+pub(crate) struct Presence {
+    held: OnceLock<Held>,
+    pending: Option<Pending>,
+}
 
+impl Presence {
+    pub(crate) fn new(state: Result<Held, Option<Pending>>) -> Self {
+        match state {
+            Ok(held) => Self { held: OnceLock::from(held), pending: None },
+            Err(pending) => Self { held: OnceLock::new(), pending },
+        }
+    }
+}
+
+impl Root {
     /// The held directory. A root that was missing is looked for again, one name after the other from the held ancestor and without
     /// following links; once found, it is held for good.
     pub(crate) fn held(&self) -> Option<&Held> {
-        if let Some(held) = self.held.get() {
+        if let Some(held) = self.state.held.get() {
             return Some(held);
         }
-        let held = self.pending.as_ref().and_then(pick_up)?;
-        Some(self.held.get_or_init(|| held))
+        let held = self.state.pending.as_ref().and_then(pick_up)?;
+        Some(self.state.held.get_or_init(|| held))
     }
 
-    /// The snapshot that one operation is decided by.
-    pub(crate) fn facts(&self) -> Facts {
-        let state = match (self.shared.lease.check(), self.held()) {
-            (Err(_), _) => State::Revoked,
-            (Ok(()), None) => State::Absent,
-            (Ok(()), Some(_)) => State::Held,
-        };
-        Facts { state, access: self.access }
-    }
-
-    /// Whether the held directory was removed: it has no name any more, and nothing can be in it. Another directory that took its
-    /// name is another one.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.held().is_some_and(|held| held.counted && !has_names(&held.dir))
+    /// Whether the directory is where it was found. One that was removed, moved away, replaced or mounted over is not, whatever took its
+    /// name; one that comes back is.
+    pub(crate) fn is_present(&self) -> bool {
+        self.held().is_some_and(Held::is_in_place)
     }
 }
 
 impl Held {
-    pub(crate) fn new(dir: Dir, identity: Identity) -> Self {
-        let counted = has_names(&dir);
-        Self { dir: Arc::new(dir), counted, identity }
+    pub(crate) fn new(dir: Dir, identity: Identity, at: Option<(Dir, OsString)>) -> Self {
+        let mut held = Self { dir: Arc::new(dir), identity, at };
+        // Where its place cannot be looked at to begin with, that says nothing later.
+        if !held.is_in_place() {
+            held.at = None;
+        }
+        held
     }
-}
 
-fn has_names(dir: &Dir) -> bool {
-    dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+    fn is_in_place(&self) -> bool {
+        let Some((parent, name)) = &self.at else { return true };
+        match parent.symlink_metadata(name) {
+            Ok(metadata) => metadata.is_dir() && Identity::from(&metadata) == self.identity,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
+    }
 }
 
 fn pick_up(pending: &Pending) -> Option<Held> {
+    let (last, way) = pending.names.split_last()?;
     let mut at = pending.ancestor.try_clone().ok()?;
-    for name in &pending.names {
-        at = match step::enter(&at, name).ok()? {
-            Entered::Dir(dir) => dir,
-            Entered::Link(_) | Entered::Other => return None,
-        };
+    for name in way {
+        at = enter(&at, name)?;
     }
-    let identity = Identity::of(&at).ok()?;
-    Some(Held::new(at, identity))
+    let dir = enter(&at, last)?;
+    let identity = Identity::of(&dir).ok()?;
+    Some(Held::new(dir, identity, Some((at, last.clone()))))
+}
+
+fn enter(dir: &Dir, name: &OsStr) -> Option<Dir> {
+    match step::enter(dir, name).ok()? {
+        Entered::Dir(dir) => Some(dir),
+        Entered::Link(_) | Entered::Other => None,
+    }
 }
 
 impl fmt::Debug for Root {
@@ -151,12 +162,12 @@ impl fmt::Debug for Root {
     }
 }
 
-/// The directory that a path is relative to, and how far up `..` and links may go from it.
+/// The directory that a path is relative to, how far up `..` and links may go from it, and with which authority.
 #[derive(Clone)]
 pub(crate) struct Place {
-    pub(crate) root: Arc<Root>,
+    pub(crate) authority: Authority,
     pub(crate) floor: Floor,
-    /// A held directory below the floor from which to start, with its path from the floor.
+    /// A held directory below the floor from which to start.
     pub(crate) start: Option<Start>,
 }
 
@@ -165,32 +176,56 @@ pub(crate) struct Place {
 pub(crate) enum Floor {
     /// The root itself.
     Root,
-    /// A directory below the root, with its path from the root.
-    Dir { dir: Arc<Dir>, prefix: RelPath },
+    /// A directory below the root, looked up by these names at each operation: a handle would follow it out of the grant.
+    Names(Arc<RelPath>),
+    /// A held directory below the root, with its path from the root.
+    Dir { dir: Arc<Dir>, prefix: RelPath, level: Level },
 }
 
+/// A held directory, with its path from the floor.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub(crate) dir: Arc<Dir>,
     pub(crate) path: RelPath,
+    pub(crate) level: Level,
 }
 
 impl Place {
-    pub(crate) fn root(root: Arc<Root>) -> Self {
-        Self { root, floor: Floor::Root, start: None }
+    pub(crate) fn new(authority: Authority, floor: Floor) -> Self {
+        Self { authority, floor, start: None }
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.authority.root
     }
 
     pub(crate) fn floor_dir(&self) -> Result<&Arc<Dir>, Error> {
         match &self.floor {
-            Floor::Root => Ok(&self.root.held().ok_or(ErrorKind::RootAbsent)?.dir),
+            Floor::Root | Floor::Names(_) => Ok(&self.root().held().ok_or(ErrorKind::RootAbsent)?.dir),
             Floor::Dir { dir, .. } => Ok(dir),
         }
+    }
+
+    /// What the rules say of the floor.
+    pub(crate) fn floor_level(&self) -> Level {
+        let rules = &self.root().rules;
+        match &self.floor {
+            Floor::Root => rules.top().clone(),
+            Floor::Names(names) => rules.level(names),
+            Floor::Dir { level, .. } => level.clone(),
+        }
+    }
+
+    /// What the rules say of the directory that paths start from.
+    pub(crate) fn start_level(&self) -> Level {
+        self.start.as_ref().map_or_else(|| self.floor_level(), |start| start.level.clone())
     }
 
     /// The path of `path` from the root: for messages, URIs and the audit, not for opening.
     pub(crate) fn path_from_root(&self, path: &RelPath) -> RelPath {
         let mut full = match &self.floor {
             Floor::Root => RelPath::default(),
+            Floor::Names(prefix) => RelPath::clone(prefix),
             Floor::Dir { prefix, .. } => prefix.clone(),
         };
         if let Some(start) = &self.start {
@@ -201,9 +236,11 @@ impl Place {
 
     /// Where an absolute link target leads from the floor, if its text lies below a spelling of the root and below the floor.
     pub(crate) fn below_floor(&self, target: &HostPath) -> Option<RelPath> {
-        let rest = self.root.spellings.iter().filter_map(|spelling| target.below(spelling)).min_by_key(RelPath::depth)?;
+        let spellings = &self.root().spellings;
+        let rest = spellings.iter().filter_map(|spelling| target.below(spelling)).min_by_key(RelPath::depth)?;
         match &self.floor {
             Floor::Root => Some(rest),
+            Floor::Names(prefix) => rest.below(prefix),
             Floor::Dir { prefix, .. } => rest.below(prefix),
         }
     }

@@ -3,28 +3,37 @@
 //! May touch: `path` to parse and locate, `ops` to operate. Text goes in here, and nothing but permits gets further.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
 
 use camino::Utf8Path;
 
-use crate::access::{Access, Operation};
+use crate::access::{Access, End, Operation};
+use crate::authority::Authority;
 use crate::builder::Builder;
-use crate::decide::{State, decide};
+use crate::clock::Deadline;
+use crate::decide::{Facts, decide};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explain::Explanation;
 use crate::file::File;
+use crate::front::operations_on;
 use crate::metadata::Metadata;
+use crate::ops::copy::{self, Copied};
 use crate::ops::list::{self, ReadDir};
-use crate::ops::{open, read_link, stat};
+use crate::ops::rename::Way;
+use crate::ops::walk::{self, Walk};
+use crate::ops::{attributes, make, open, read_link, remove, rename, stat, write};
 use crate::path::host::HostPath;
-use crate::path::locate::{Located, Route, locate};
+use crate::path::locate::{Form, Route, locate};
 use crate::path::location::Location;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::path::uri;
-use crate::root::{Place, Root, Shared};
+use crate::root::{Floor, Place, Root, Shared};
+use crate::root_info::RootInfo;
 
 /// A set of named directories, and the only way to what is in them.
 ///
@@ -35,7 +44,7 @@ use crate::root::{Place, Root, Shared};
 ///
 /// # Errors of every method
 /// `invalid-path` and `invalid-uri` for text that is no path; `outside-roots`, alike whether or not anything is there; `no-roots`,
-/// `root-absent`, `not-granted`, `revoked`; `not-found`, `not-a-directory`, `symlink-loop` (more than 40 links), `ambiguous` (names
+/// `root-absent`, `not-granted`, `protected` (by a rule, existing or not), `revoked`, `expired`, `cancelled`; `not-found`, `not-a-directory`, `symlink-loop` (more than 40 links), `ambiguous` (names
 /// that only their Unicode form tells apart); `os-denied`, `busy`, `limit` (out of descriptors) and `io` from the operating system.
 #[derive(Clone)]
 pub struct Roots {
@@ -43,10 +52,24 @@ pub struct Roots {
 }
 
 struct Inner {
-    roots: Vec<Arc<Root>>,
+    views: Vec<View>,
     routes: Vec<Route>,
     home: Option<HostPath>,
     shared: Arc<Shared>,
+}
+
+/// What this set may do in one root, and the part of it that it sees.
+#[derive(Clone)]
+struct View {
+    authority: Authority,
+    floor: Floor,
+}
+
+/// A path, led by its text to a place.
+struct Located {
+    place: Place,
+    path: RelPath,
+    form: Form,
 }
 
 impl Roots {
@@ -56,21 +79,40 @@ impl Roots {
     }
 
     pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
-        let routes = roots.iter().map(|root| Route { name: root.name.clone(), spellings: root.spellings.clone() }).collect();
-        let roots = roots.into_iter().map(Arc::new).collect();
-        Self { inner: Arc::new(Inner { roots, routes, home, shared }) }
+        let view = |root| View { authority: Authority::of(Arc::new(root)), floor: Floor::Root };
+        Self::of(roots.into_iter().map(view).collect(), home, shared)
+    }
+
+    fn of(views: Vec<View>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
+        let route = |view: &View| {
+            let root = &view.authority.root;
+            Route { name: root.name.clone(), spellings: root.spellings.clone() }
+        };
+        let routes = views.iter().map(route).collect();
+        Self { inner: Arc::new(Inner { views, routes, home, shared }) }
     }
 
     /// Parse and locate: the first two steps of every operation.
-    fn locate(&self, text: &str) -> Result<(Arc<Root>, Located)> {
+    fn locate(&self, text: &str) -> Result<Located> {
+        let Inner { views, routes, home, .. } = &*self.inner;
         let location = Location::parse(text, PathStyle::host())?;
-        let present = |root: usize| self.inner.roots.get(root).is_some_and(|root| root.held().is_some());
-        let located = locate(&self.inner.routes, self.inner.home.as_ref(), present, location)?;
-        let root = self.inner.roots.get(located.root).ok_or(crate::ErrorKind::OutsideRoots)?;
-        Ok((Arc::clone(root), located))
+        let present = |root: usize| views.get(root).is_some_and(|view| view.authority.root.held().is_some());
+        let located = locate(routes, home.as_ref(), present, location)?;
+        let view = views.get(located.root).ok_or(ErrorKind::OutsideRoots)?;
+        let path = match (&view.floor, located.form) {
+            (Floor::Names(names), Form::Host | Form::Named) => located.path.below(names).ok_or(ErrorKind::OutsideRoots)?,
+            _ => located.path,
+        };
+        Ok(Located { place: Place::new(view.authority.clone(), view.floor.clone()), path, form: located.form })
     }
 
-    /// Text in, result out: every method goes through here.
+    /// A text that leads to no place: the observer is told, and the caller in its own words.
+    fn unlocated<T>(&self, text: &str, operation: Operation, error: Error) -> Result<T> {
+        self.inner.shared.observe_unlocated(operation, text, &error);
+        Err(error.on(self.inner.shared.subject(text, None)))
+    }
+
+    /// Text in, result out: every method with one path goes through here.
     fn on<T>(
         &self,
         path: impl AsRef<Utf8Path>,
@@ -79,101 +121,34 @@ impl Roots {
     ) -> Result<T> {
         let text = path.as_ref().as_str();
         match self.locate(text) {
-            Ok((root, located)) => {
-                let subject = |error: Error| error.on(self.inner.shared.subject(text, Some(located.form)));
-                operate(Place::root(root), located.path).map_err(subject)
+            Ok(Located { place, path, form }) => {
+                operate(place, path).map_err(|error| error.on(self.inner.shared.subject(text, Some(form))))
             }
-            Err(error) => {
-                self.inner.shared.observe_unlocated(operation, text, &error);
-                Err(error.on(self.inner.shared.subject(text, None)))
-            }
+            Err(error) => self.unlocated(text, operation, error),
         }
     }
 
-    /// Opens a regular file for reading. It was inside its root when it was opened.
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method); `is-a-directory`; `special-file` for a pipe, socket, device or kernel file:
-    /// the open does not wait for a peer, and the handle is closed unread.
-    pub fn open(&self, path: impl AsRef<Utf8Path>) -> Result<File> {
-        self.on(path, Operation::Open, open::file)
-    }
-
-    /// Opens a directory, to work below it by handle.
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method).
-    pub fn open_dir(&self, path: impl AsRef<Utf8Path>) -> Result<Dir> {
-        self.on(path, Operation::OpenDir, open::dir)
-    }
-
-    /// Reads a whole file. Limit: 64 MiB unless [`Builder::read_limit`] says otherwise.
-    ///
-    /// # Errors
-    /// As [`Roots::open`]; `too-large`, before anything is read where the size tells.
-    pub fn read(&self, path: impl AsRef<Utf8Path>) -> Result<Vec<u8>> {
-        self.on(path, Operation::Open, open::read)
-    }
-
-    /// Reads a whole file as UTF-8 text, to the byte: line ends and a byte order mark stay. Limit: 64 MiB unless
-    /// [`Builder::read_limit`] says otherwise.
-    ///
-    /// # Errors
-    /// As [`Roots::read`]; `not-utf8`.
-    pub fn read_to_string(&self, path: impl AsRef<Utf8Path>) -> Result<String> {
-        self.on(path, Operation::Open, open::read_to_string)
-    }
-
-    /// Metadata of what the path leads to. Nothing is opened for reading.
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method).
-    pub fn metadata(&self, path: impl AsRef<Utf8Path>) -> Result<Metadata> {
-        self.on(path, Operation::Metadata, stat::metadata)
-    }
-
-    /// Metadata of the path itself: a link as the last name is not followed, unless a slash stands behind it.
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method).
-    pub fn symlink_metadata(&self, path: impl AsRef<Utf8Path>) -> Result<Metadata> {
-        self.on(path, Operation::SymlinkMetadata, stat::symlink_metadata)
-    }
-
-    /// The text of a link, where it is relative and stays inside by text.
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method); `invalid-argument` if it is not a link; `outside-roots` for a text that is
-    /// absolute or leads out, since it would tell about the host.
-    pub fn read_link(&self, path: impl AsRef<Utf8Path>) -> Result<PathBuf> {
-        self.on(path, Operation::ReadLink, read_link::read_link)
-    }
-
-    /// Whether the path leads to something.
-    ///
-    /// # Errors
-    /// As [`Roots::metadata`], without `not-found`. A path that leads outside is an error, not `false`.
-    pub fn exists(&self, path: impl AsRef<Utf8Path>) -> Result<bool> {
-        self.on(path, Operation::Metadata, stat::exists)
-    }
-
-    /// Lists a directory: names and types, without opening an entry.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # std::fs::write(folder.path().join("a.md"), "text")?;
-    /// # let roots = cap_roots::Roots::builder().root(folder.path(), cap_roots::Access::Read).open()?;
-    /// for entry in roots.read_dir(".")? {
-    ///     let entry = entry?;
-    ///     println!("{:?} {}", entry.file_type(), entry.name_text());
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [every method](Roots#errors-of-every-method).
-    pub fn read_dir(&self, path: impl AsRef<Utf8Path>) -> Result<ReadDir> {
-        self.on(path, Operation::ReadDir, list::read_dir)
+    /// The same for two paths. What an error of both is about is told by the one that it came from, where that is known.
+    fn on_both<T>(
+        &self,
+        from: impl AsRef<Utf8Path>,
+        to: impl AsRef<Utf8Path>,
+        operation: Operation,
+        operate: impl FnOnce(Way, Way) -> Result<T>,
+    ) -> Result<T> {
+        let (from, to) = (from.as_ref().as_str(), to.as_ref().as_str());
+        let source = match self.locate(from) {
+            Ok(source) => source,
+            Err(error) => return self.unlocated(from, operation, error),
+        };
+        let target = match self.locate(to) {
+            Ok(target) => target,
+            Err(error) => return self.unlocated(to, operation, error),
+        };
+        let shared = &self.inner.shared;
+        let (about_from, about_to) = (shared.subject(from, Some(source.form)), shared.subject(to, Some(target.form)));
+        let way = |located: Located| Way { place: located.place, path: located.path };
+        operate(way(source), way(target)).map_err(|error| error.on_end(about_from, about_to))
     }
 
     /// The `root://NAME/relative` URI of a path, by its text alone: nothing is opened, and nothing need be there.
@@ -182,82 +157,112 @@ impl Roots {
     /// `invalid-path`, `invalid-uri`, `no-roots`, `outside-roots`.
     pub fn uri(&self, path: impl AsRef<Utf8Path>) -> Result<String> {
         let text = path.as_ref().as_str();
-        let (root, located) = self.locate(text).map_err(|error| error.on(self.inner.shared.subject(text, None)))?;
-        Ok(uri::write(&root.name, &located.path))
+        let located = self.locate(text).map_err(|error| error.on(self.inner.shared.subject(text, None)))?;
+        Ok(uri::write(&located.place.root().name, &located.place.path_from_root(&located.path)))
     }
 
-    /// How `operation` on `path` would be judged, and why; for the operator and for tests. The verdict is the decision's: whether
-    /// the path leads anywhere on the disk is not looked at.
+    /// How `operation` on `path` would be judged, and why; for the operator and for tests. Of an operation with two paths it is the first one.
+    /// The verdict is the decision's: whether the path leads anywhere on the disk is not looked at.
     #[must_use]
     pub fn explain(&self, path: impl AsRef<Utf8Path>, operation: Operation) -> Explanation {
         match self.locate(path.as_ref().as_str()) {
             Err(error) => Explanation::unlocated(operation, error.kind()),
-            Ok((root, located)) => Explanation::located(operation, &root, &located.path, decide(root.facts(), operation)),
+            Ok(Located { place, path, .. }) => {
+                let (rules, start) = (&place.root().rules, place.start_level());
+                let facts = Facts {
+                    state: place.authority.state(),
+                    access: place.authority.access(),
+                    no_delete: place.authority.no_delete(),
+                    unruled: rules.judge_text(&start, &path, operation.needs()).is_some(),
+                };
+                let verdict = decide(facts, operation, End::Source);
+                Explanation::located(operation, &place, &path, rules.that_match(&start, &path), verdict)
+            }
         }
     }
 
     /// The roots, in the operator's order.
     pub fn list(&self) -> impl Iterator<Item = RootInfo> {
-        self.inner.roots.iter().map(|root| RootInfo { root: Arc::clone(root) })
+        self.inner.views.iter().map(|view| RootInfo::new(view.authority.clone(), view.floor.clone()))
     }
 
-    /// Takes the authority back, from this set and from all its clones, directories and opened files. After it has returned, no
-    /// operation passes its last check; one that was under way may hand out a handle, which fails on first use.
+    /// The same set, narrowed to one directory in one root: relative paths start there, and nothing outside of it is reached, be it by `..`,
+    /// by links, or by other spellings. It is looked up by its real names from the root at each operation, so a directory that is moved away
+    /// takes nothing with it. Revoking either set revokes both.
+    ///
+    /// # Errors
+    /// As [every method](Roots#errors-of-every-method).
+    pub fn within(&self, directory: impl AsRef<Utf8Path>) -> Result<Roots> {
+        let view = self.on(directory, Operation::Within, |place, path| {
+            let authority = place.authority.clone();
+            open::real_names(place, path).map(|names| View { authority, floor: Floor::Names(Arc::new(names)) })
+        })?;
+        Ok(Self::of(vec![view], self.inner.home.clone(), Arc::clone(&self.inner.shared)))
+    }
+
+    /// The same set with `access` at most.
+    #[must_use]
+    pub fn limit(&self, access: Access) -> Roots {
+        self.narrowed(|authority| authority.limit(access))
+    }
+
+    /// The same set, in which nothing is taken away: see [`Grant::no_delete`](crate::Grant::no_delete).
+    #[must_use]
+    pub fn without_delete(&self) -> Roots {
+        self.narrowed(Authority::without_delete)
+    }
+
+    /// The same set for at most `time` from now; then it answers `expired`. The time counts while the machine sleeps.
+    #[must_use]
+    pub fn expiring_in(&self, time: Duration) -> Roots {
+        let deadline = Deadline::after(time);
+        self.narrowed(|authority| authority.until(deadline))
+    }
+
+    /// The same set until `flag` is set; then every operation, also one that is under way, ends with `cancelled` at its next check.
+    #[must_use]
+    pub fn until_cancelled(&self, flag: &Arc<AtomicBool>) -> Roots {
+        self.narrowed(|authority| authority.while_not(Arc::clone(flag)))
+    }
+
+    /// ACCESS-SHRINKS: `Authority` has no function that gives more.
+    fn narrowed(&self, narrow: impl Fn(Authority) -> Authority) -> Roots {
+        let view = |view: &View| View { authority: narrow(view.authority.clone()), floor: view.floor.clone() };
+        let views = self.inner.views.iter().map(view).collect();
+        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared))
+    }
+
+    /// Takes the authority back, from this set and from its clones, what it was narrowed from and to, and all directories and files that were
+    /// opened through them. After it has returned, no operation passes its last check: one that begins later is `revoked`, one that
+    /// was under way may hand out a handle, which fails on first use, and a create in flight may leave an empty file. What passed its last
+    /// check before may still be happening; [`Roots::revoke_and_wait`] waits for it.
     pub fn revoke(&self) {
         self.inner.shared.lease.revoke();
     }
+
+    /// Takes the authority back and waits until nothing is under way any more: no operation, and no call of an opened file. It waits as long as
+    /// they take (a mount that hangs, hangs it), and must not be called by one of them, such as the closure of [`Roots::update`]. An
+    /// [`Observer`](crate::Observer) may.
+    pub fn revoke_and_wait(&self) {
+        self.revoke();
+        self.inner.shared.lease.wait_until_quiet();
+    }
 }
+
+operations_on!(Roots);
 
 impl fmt::Debug for Roots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.inner.roots).finish()
+        f.debug_list().entries(self.inner.views.iter().map(|view| &view.authority.root)).finish()
     }
 }
 
-/// What may be told of a root.
-#[derive(Clone)]
-pub struct RootInfo {
-    root: Arc<Root>,
-}
-
-impl RootInfo {
-    /// The name, as in `root://NAME/`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.root.name.as_str()
-    }
-
-    /// What the operator granted.
-    #[must_use]
-    pub fn access(&self) -> Access {
-        self.root.access
-    }
-
-    /// Whether its directory is missing now. A root that was missing at start is looked for again each time; one that was there and
-    /// was removed stays absent, whatever takes its name. A file system that does not count a directory's names (some FUSE drivers, and
-    /// merged directories of overlayfs) does not tell that one was removed: it is then empty.
-    #[must_use]
-    pub fn is_absent(&self) -> bool {
-        self.root.facts().state == State::Absent || self.root.is_gone()
-    }
-
-    /// The directory as the operator named it, made absolute. A host path: for the operator, and for callers only where the operator
-    /// agreed that they may see it.
-    #[must_use]
-    pub fn host_path(&self) -> &Path {
-        &self.root.given
-    }
-
-    /// The root's URI, `root://NAME/`.
-    #[must_use]
-    pub fn uri(&self) -> String {
-        uri::write(&self.root.name, &RelPath::default())
-    }
-}
-
-impl fmt::Debug for RootInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.root.fmt(f)
+#[cfg(test)]
+impl Roots {
+    /// For tests of what is below.
+    pub(crate) fn place_of_first(&self) -> Place {
+        let view = self.inner.views.first().unwrap_or_else(|| panic!("no root"));
+        Place::new(view.authority.clone(), view.floor.clone())
     }
 }
 
@@ -269,5 +274,6 @@ const _: fn() = || {
     fn sendable<T: Send + Sync + 'static>() {}
     sendable::<File>();
     sendable::<ReadDir>();
+    sendable::<Walk>();
     sendable::<Error>();
 };

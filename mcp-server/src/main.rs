@@ -91,8 +91,12 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
     })?;
     let absent: Vec<_> = roots.list().zip(grants).filter(|(root, _)| root.is_absent()).collect();
     for (root, grant) in &absent {
-        let path = root.host_path().display();
-        tracing::warn!("the directory {path} is missing; its files cannot be reached until it is there{}", meant_as_name(grant));
+        let path = root.host_path();
+        tracing::warn!(
+            "the directory {} is missing; its files cannot be reached until it is there{}",
+            path.display(),
+            meant_as_name(grant)
+        );
     }
     if !grants.is_empty() && absent.len() == grants.len() {
         let missing: Vec<_> = absent.iter().map(|(root, _)| root.host_path().display().to_string()).collect();
@@ -150,7 +154,7 @@ fn hint(context: &Context, options: &Options, grants: &[Grant]) -> io::Result<()
         let access = if root.access() == Access::Write { "read; write once this version can" } else { "read" };
         let path = cap_roots::escape(&root.host_path().to_string_lossy());
         writeln!(err, "  {path} ({access}) as {}", root.uri())?;
-        arguments.extend(grant.arguments(root.host_path()));
+        arguments.extend(grant.arguments(&root.host_path()));
     }
     if options.hide_host_paths {
         arguments.push("--hide-host-paths".to_owned());

@@ -9,17 +9,18 @@ use std::iter::FusedIterator;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::access::Operation;
+use crate::access::{Access, Operation};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::File;
 use crate::metadata::{FileType, Metadata};
-use crate::ops::{contradiction, open, read_link, stat};
+use crate::ops::{contradiction, io, open, read_link, stat};
 use crate::path::relative::RelPath;
 use crate::path::uri;
 use crate::permit::Permit;
 use crate::resolve::{Found, Want, resolve};
 use crate::root::{Place, Start};
+use crate::rule::is_reserved;
 use crate::text;
 
 pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
@@ -29,10 +30,10 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
     };
     let mut listed = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)?;
-    let Found::Dir(dir) = found else { return receipt.close(Err(contradiction())) };
-    let entries = dir.entries().map_err(|error| Error::from_io(&error));
-    listed.start = Some(Start { dir: Arc::new(dir), path: below_floor });
-    receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries) }))
+    let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
+    let entries = dir.entries().map_err(io);
+    listed.start = Some(Start { dir: Arc::new(dir), path: below_floor, level });
+    receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries), hidden: 0 }))
 }
 
 /// The entries of a directory, in the order of the file system, without `.` and `..`.
@@ -44,25 +45,52 @@ pub struct ReadDir {
     place: Place,
     /// Until the end.
     entries: Option<cap_std::fs::ReadDir>,
+    hidden: u64,
+}
+
+impl ReadDir {
+    /// How many names were left out because of rules, so far. The count is of the directory, and tells not which rule hid what.
+    #[must_use]
+    pub fn hidden(&self) -> u64 {
+        self.hidden
+    }
+
+    /// Whether a name may be shown. Temporary files of ours are nobody's.
+    fn shows(&mut self, name: &OsStr, file_type: FileType) -> bool {
+        if is_reserved(name) {
+            return false;
+        }
+        let rules = &self.place.root().rules;
+        let dir_or_link = matches!(file_type, FileType::Dir | FileType::Symlink);
+        let shown = rules.is_empty() || rules.enter(&self.place.start_level().stand, name).ceiling(dir_or_link) >= Access::List;
+        self.hidden += u64::from(!shown);
+        shown
+    }
 }
 
 impl Iterator for ReadDir {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Err(kind) = self.place.root.shared.lease.check() {
-            return self.entries.take().map(|_| Err(kind.into()));
-        }
-        let Some(entry) = self.entries.as_mut()?.next() else {
-            self.entries = None;
-            return None;
-        };
-        Some(entry.map_err(|error| Error::from_io(&error)).map(|entry| Entry {
-            place: self.place.clone(),
-            name: entry.file_name(),
+        loop {
+            if let Err(kind) = self.place.authority.check() {
+                return self.entries.take().map(|_| Err(kind.into()));
+            }
+            let entry = match self.entries.as_mut()?.next() {
+                None => {
+                    self.entries = None;
+                    return None;
+                }
+                Some(Err(error)) => return Some(Err(io(error))),
+                Some(Ok(entry)) => entry,
+            };
             // From the listing itself; where the file system does not tell, by a stat that follows nothing.
-            file_type: entry.file_type().map_or(FileType::Special, FileType::from),
-        }))
+            let file_type = entry.file_type().map_or(FileType::Special, FileType::from);
+            let name = entry.file_name();
+            if self.shows(&name, file_type) {
+                return Some(Ok(Entry::new(self.place.clone(), name, file_type)));
+            }
+        }
     }
 }
 
@@ -70,7 +98,7 @@ impl FusedIterator for ReadDir {}
 
 impl fmt::Debug for ReadDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadDir").field("root", &self.place.root.name.as_str()).finish_non_exhaustive()
+        f.debug_struct("ReadDir").field("root", &self.place.root().name.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -83,6 +111,10 @@ pub struct Entry {
 }
 
 impl Entry {
+    pub(crate) fn new(place: Place, name: OsString, file_type: FileType) -> Self {
+        Self { place, name, file_type }
+    }
+
     /// The name, to the byte.
     #[must_use]
     pub fn name(&self) -> &OsStr {
@@ -102,7 +134,7 @@ impl Entry {
     /// The `root://NAME/relative` URI of the entry, by the path that the directory was listed by. Never a host path.
     #[must_use]
     pub fn uri(&self) -> String {
-        uri::write(&self.place.root.name, &self.place.path_from_root(&RelPath::single(&self.name)))
+        uri::write(&self.place.root().name, &self.place.path_from_root(&RelPath::single(&self.name)))
     }
 
     /// The type, from the listing; a link is a link.

@@ -1,16 +1,49 @@
-//! The operations, one a file. Each takes a permit, resolves it, and makes the result.
+//! The operations, one kind a file. Each takes a permit, resolves it, and makes the result.
 //!
-//! May touch: `permit`, `resolve`, and the public result types. `Roots`, `Dir` and `Entry` are thin fronts of these.
+//! May touch: `permit`, `resolve`, `change`, and the public result types. `Roots`, `Dir` and `Entry` are thin fronts of these.
 
+pub(crate) mod attributes;
+pub(crate) mod copy;
 pub(crate) mod list;
+pub(crate) mod make;
 pub(crate) mod open;
 pub(crate) mod read_link;
+pub(crate) mod remove;
+pub(crate) mod rename;
 pub(crate) mod stat;
+pub(crate) mod walk;
+pub(crate) mod write;
 
-use crate::error::Error;
+use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::permit::{Permit, Receipt};
+use crate::resolve::{Found, Slot, Want, resolve};
+
+/// Most names in a tree that is copied or removed in one operation.
+pub(crate) const TREE_LIMIT: usize = 1_000_000;
 
 /// `resolve` gave something that this `Want` cannot lead to.
 pub(crate) fn contradiction() -> Error {
     debug_assert!(false, "resolve answered another question");
-    crate::error::ErrorKind::Io.into()
+    ErrorKind::Io.into()
+}
+
+pub(crate) fn io(error: std::io::Error) -> Error {
+    Error::from_io(&error)
+}
+
+/// The name that the path leads to; `else_` where it names no entry, but the directory that it starts from or one on the way.
+pub(crate) fn slot(permit: Permit, want: Want, else_: ErrorKind) -> Result<(Slot, Receipt)> {
+    let (found, receipt) = resolve(permit, want)?;
+    match found {
+        Found::Slot(slot) => Ok((slot, receipt)),
+        Found::Dir(..) => receipt.close(Err(no_entry(else_))),
+        _ => receipt.close(Err(contradiction())),
+    }
+}
+
+fn no_entry(kind: ErrorKind) -> Error {
+    match kind {
+        ErrorKind::InvalidPath => Error::detailed(kind, Detail::NoEntry),
+        kind => kind.into(),
+    }
 }

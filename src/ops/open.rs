@@ -4,44 +4,51 @@
 
 use std::sync::Arc;
 
-use crate::access::Operation;
+use crate::access::{Access, Operation};
+use crate::authority::Authority;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ops::contradiction;
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
-use crate::resolve::{Found, Want, resolve};
-use crate::root::{Place, Root};
+use crate::resolve::{self, Found, Want, resolve};
+use crate::root::Place;
 
 pub(crate) fn file(place: Place, path: RelPath) -> Result<File> {
-    let root = Arc::clone(&place.root);
+    let authority = place.authority.clone();
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
-    receipt.close(opened(found, root))
+    receipt.close(opened(found, authority))
 }
 
-fn opened(found: Found, root: Arc<Root>) -> Result<File> {
+fn opened(found: Found, authority: Authority) -> Result<File> {
     match found {
-        Found::File(file, metadata) => Ok(File::new(file, metadata, root)),
+        Found::File(file, metadata) => Ok(File::new(file, metadata, authority, Access::Read)),
         _ => Err(contradiction()),
     }
 }
 
 pub(crate) fn dir(place: Place, path: RelPath) -> Result<Dir> {
-    let root = Arc::clone(&place.root);
+    let authority = place.authority.clone();
     let prefix = place.path_from_root(&path);
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::OpenDir)?, Want::Dir)?;
     receipt.close(match found {
-        Found::Dir(dir) => Ok(Dir::new(root, Arc::new(dir), prefix)),
+        Found::Dir(dir, level) => Ok(Dir::new(authority, Arc::new(dir), prefix, level)),
         _ => Err(contradiction()),
     })
 }
 
+/// The names from the root to a directory, with no link among them.
+pub(crate) fn real_names(place: Place, path: RelPath) -> Result<RelPath> {
+    let (names, receipt) = resolve::real_names(Permit::issue(place, path, Operation::Within)?)?;
+    receipt.close(Ok(names))
+}
+
 pub(crate) fn read(place: Place, path: RelPath) -> Result<Vec<u8>> {
-    let root = Arc::clone(&place.root);
+    let authority = place.authority.clone();
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
-    let limit = root.shared.read_limit;
-    receipt.close(opened(found, root).and_then(|mut file| file.read_to_limit(0, limit)))
+    let limit = authority.root.shared.read_limit;
+    receipt.close(opened(found, authority).and_then(|mut file| file.read_to_limit(0, limit)))
 }
 
 pub(crate) fn read_to_string(place: Place, path: RelPath) -> Result<String> {

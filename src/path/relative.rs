@@ -127,6 +127,24 @@ impl RelPath {
         path
     }
 
+    /// The path of the directory and the last name in it; `None` where the path ends with `..` or is empty, and so names no entry.
+    pub(crate) fn split_last(&self) -> Option<(RelPath, &OsStr)> {
+        let Some(Step::Name(name)) = self.steps().next_back() else { return None };
+        let mut parent = Self { typed: self.typed, ..Self::default() };
+        self.steps().take(self.depth - 1).for_each(|step| parent.push_step(step));
+        parent.must_be_dir = true;
+        Some((parent, name))
+    }
+
+    /// The same path, whatever kind of thing it names.
+    pub(crate) fn of_any_kind(&self) -> RelPath {
+        Self { must_be_dir: self.joined.is_empty() || self.has_parent_at_end(), ..self.clone() }
+    }
+
+    fn has_parent_at_end(&self) -> bool {
+        self.steps().next_back() == Some(Step::Parent)
+    }
+
     /// If the names of `prefix` come first in `self`, the rest. Exact, since no text of a caller is involved.
     pub(crate) fn below(&self, prefix: &RelPath) -> Option<RelPath> {
         let same = |(own, other): (Step<'_>, Step<'_>)| own == other && own != Step::Parent;
@@ -242,6 +260,17 @@ mod tests {
     fn link_texts_keep_their_end() {
         for (text, dir) in [("a", false), ("a/", true), ("a/.", true), (".", true), ("..", true), ("../a", false)] {
             assert_eq!(RelPath::from_disk(Path::new(text)).must_be_dir(), dir, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_name_is_split_off_where_there_is_one() {
+        let split = |text| parse(text).split_last().map(|(parent, name)| (parent.as_os_str().to_owned(), name.to_owned()));
+        for (text, parent, name) in [("a/b/c/", "a/b", "c"), ("a", ".", "a"), ("../a", "..", "a")] {
+            assert_eq!(split(text), Some((parent.into(), name.into())), "{text}");
+        }
+        for text in [".", "..", "a/..", "a/../"] {
+            assert_eq!(split(text), None, "{text}");
         }
     }
 

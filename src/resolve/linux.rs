@@ -11,7 +11,9 @@ use rustix::io::Errno;
 
 use crate::error::{Detail, Error, ErrorKind};
 use crate::path::relative::RelPath;
+use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
+use crate::rule::Level;
 
 /// `BENEATH`: neither `..` nor a link nor an absolute text leaves the directory, and no rename during the call makes it so.
 const CONFINED: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
@@ -27,7 +29,13 @@ pub(super) enum Fast {
     Undecided,
 }
 
-pub(super) fn open(from: &Dir, path: &RelPath, want: Want) -> Fast {
+/// `level`: what the rules say of the last name, if the names walked are the ones in the text. `free`: without rules, links change nothing
+/// about that; with rules none may be on the way.
+pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: bool) -> Fast {
+    let confined = if free { CONFINED } else { CONFINED.union(ResolveFlags::NO_SYMLINKS) };
+    if want.is_slot() {
+        return slot(from, path, want, level, confined);
+    }
     let flags = OFlags::CLOEXEC
         | match want {
             // With a slash behind it, it is a directory or nothing; no reason to open it for reading.
@@ -40,16 +48,14 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want) -> Fast {
                 let follow = if want.follows_last(path) { OFlags::empty() } else { OFlags::NOFOLLOW };
                 OFlags::PATH | kind | follow
             }
+            Want::Name | Want::Target => OFlags::PATH,
         };
-    match open_confined(from, path, flags) {
-        Ok(fd) => {
-            finish(File::from(fd), path, want).map_or_else(Fast::Refused, |found| found.map_or(Fast::Undecided, Fast::Found))
-        }
-        Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN | Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG) => {
-            Fast::Undecided
-        }
+    match open_confined(from, path, flags, confined) {
+        Ok(fd) => finish(File::from(fd), path, want, level)
+            .map_or_else(Fast::Refused, |found| found.map_or(Fast::Undecided, Fast::Found)),
+        Err(error) if only_the_walk_can_tell(error) => Fast::Undecided,
         // What cannot be read is told by its type first, as it is where it can be.
-        Err(Errno::ACCESS) if want == Want::File => match open_confined(from, path, OFlags::PATH | OFlags::CLOEXEC) {
+        Err(Errno::ACCESS) if want == Want::File => match open_confined(from, path, OFlags::PATH | OFlags::CLOEXEC, confined) {
             Ok(fd) => unreadable(File::from(fd)).map_or_else(Fast::Refused, Fast::Found),
             Err(_) => Fast::Refused(refusal(Errno::ACCESS)),
         },
@@ -58,10 +64,38 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want) -> Fast {
     }
 }
 
-fn open_confined(from: &Dir, path: &RelPath, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn only_the_walk_can_tell(error: Errno) -> bool {
+    matches!(error, Errno::XDEV | Errno::LOOP | Errno::AGAIN | Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG)
+}
+
+/// The directory in one call, then the last name in it. A last link that is to be followed is left to the walk.
+fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: ResolveFlags) -> Fast {
+    // Where the path names no entry, the walk says which directory it is.
+    let Some((parent, name)) = path.split_last() else { return Fast::Undecided };
+    let dir = match open_confined(from, &parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, confined) {
+        Ok(fd) => Dir::from_std_file(File::from(fd)),
+        Err(error) if only_the_walk_can_tell(error) => return Fast::Undecided,
+        Err(Errno::NOENT) if parent.may_fold() => return Fast::Undecided,
+        Err(error) => return Fast::Refused(refusal(error)),
+    };
+    match slot::look(&dir, name, path.is_typed(), false) {
+        Ok(Spot::Entry { seen, .. }) if want == Want::Target && seen.link.is_some() => Fast::Undecided,
+        Ok(Spot::Entry { name: found, .. }) if found != name => Fast::Undecided,
+        Ok(Spot::Entry { .. } | Spot::Nothing) => Fast::Found(Found::Slot(Slot {
+            dir,
+            name: name.to_owned(),
+            level: level.clone(),
+            must_be_dir: path.must_be_dir(),
+            exact: false,
+        })),
+        Err(error) => Fast::Refused(error),
+    }
+}
+
+fn open_confined(from: &Dir, path: &RelPath, flags: OFlags, confined: ResolveFlags) -> Result<OwnedFd, Errno> {
     let mut tries = 0;
     loop {
-        match openat2(from, path.as_os_str(), flags, Mode::empty(), CONFINED) {
+        match openat2(from, path.as_os_str(), flags, Mode::empty(), confined) {
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) if tries < RETRIES => tries += 1,
             outcome => return outcome,
@@ -70,9 +104,9 @@ fn open_confined(from: &Dir, path: &RelPath, flags: OFlags) -> Result<OwnedFd, E
 }
 
 /// `None`: only the walk can tell.
-fn finish(file: File, path: &RelPath, want: Want) -> Result<Option<Found>, Error> {
+fn finish(file: File, path: &RelPath, want: Want, level: &Level) -> Result<Option<Found>, Error> {
     if want == Want::Dir {
-        return Ok(Some(Found::Dir(Dir::from_std_file(file))));
+        return Ok(Some(Found::Dir(Dir::from_std_file(file), level.clone())));
     }
     let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
     Ok(match want {
@@ -82,7 +116,7 @@ fn finish(file: File, path: &RelPath, want: Want) -> Result<Option<Found>, Error
         // Whether it is magic depends on its parent, which is not held here.
         Want::LinkText if step::on_kernel_file_system(&file) => None,
         Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(|error| Error::from_io(&error))?, depth: None }),
-        Want::Dir | Want::Metadata | Want::OwnMetadata => Some(Found::Metadata(metadata)),
+        Want::Dir | Want::Metadata | Want::OwnMetadata | Want::Name | Want::Target => Some(Found::Metadata(metadata)),
     })
 }
 

@@ -11,20 +11,28 @@
 //! the authority had not been taken back when the handle was complete. Later changes of names do not move the handle.
 
 pub(crate) mod fold;
+mod judge;
 #[cfg(target_os = "linux")]
 mod linux;
+pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod walk;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, Metadata};
 
+use crate::access::Access;
 use crate::error::{Detail, Error, ErrorKind};
-use crate::path::relative::RelPath;
+use crate::path::relative::{RelPath, Step};
 use crate::permit::{Permit, Receipt};
-use crate::root::Place;
-use walk::NoRules;
+use crate::root::{Floor, Place};
+use crate::rule::Level;
+use judge::RuleJudge;
+pub(crate) use slot::Slot;
+use step::Entered;
 
 /// What the caller wants at the end of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,30 +47,57 @@ pub(crate) enum Want {
     OwnMetadata,
     /// The text of the last name, which must be a link.
     LinkText,
+    /// The last name and the directory that it is in, be anything there or not; for what acts on the name itself.
+    Name,
+    /// The same behind a last link, and the links behind that one; for what acts on the file that the path leads to.
+    Target,
 }
 
 impl Want {
     /// Whether a link as the last name is followed. A slash behind the name follows it in any case (POSIX pathname resolution).
     pub(crate) fn follows_last(self, path: &RelPath) -> bool {
-        path.must_be_dir() || !matches!(self, Want::OwnMetadata | Want::LinkText)
+        match self {
+            Want::Name => false,
+            Want::OwnMetadata | Want::LinkText => path.must_be_dir(),
+            Want::File | Want::Dir | Want::Metadata | Want::Target => true,
+        }
+    }
+
+    /// Whether a name in a directory is wanted, and not what it leads to.
+    pub(crate) fn is_slot(self) -> bool {
+        matches!(self, Want::Name | Want::Target)
     }
 }
 
 /// What was found at the end.
 pub(crate) enum Found {
     File(std::fs::File, Metadata),
-    Dir(Dir),
+    /// A directory, and what the rules say of it by the names that led to it. Also where a slot was wanted, and the path ends with `..`
+    /// or is the directory that it starts from.
+    Dir(Dir, Level),
     Metadata(Metadata),
     /// A link's text, and how many directories deep below the floor the link lies, where that is known for sure.
     Link {
         text: PathBuf,
         depth: Option<usize>,
     },
+    Slot(Slot),
+}
+
+impl Found {
+    /// Whether the rules for directories hold for it; for a slot that is seen when its name is looked at.
+    fn is_dir_or_link(&self) -> bool {
+        match self {
+            Found::Dir(..) | Found::Link { .. } => true,
+            Found::Metadata(metadata) => metadata.is_dir() || metadata.is_symlink(),
+            Found::File(..) | Found::Slot(_) => false,
+        }
+    }
 }
 
 /// Uses the permit up. The receipt is closed with the outcome of the operation that the handle is for.
 pub(crate) fn resolve(permit: Permit, want: Want) -> Result<(Found, Receipt), Error> {
-    let outcome = find(permit.place(), permit.path(), want);
+    let outcome = find(&permit, want);
     let receipt = permit.spend();
     match outcome {
         Ok(found) => Ok((found, receipt)),
@@ -70,22 +105,77 @@ pub(crate) fn resolve(permit: Permit, want: Want) -> Result<(Found, Receipt), Er
     }
 }
 
-fn find(place: &Place, path: &RelPath, want: Want) -> Result<Found, Error> {
+/// Looks at the same path again, for another thing at its end. What was permitted stays the same.
+pub(crate) fn again(receipt: &Receipt, want: Want) -> Result<Found, Error> {
+    find(receipt.permit(), want)
+}
+
+/// The real names from the root to the directory that the path leads to.
+pub(crate) fn real_names(permit: Permit) -> Result<(RelPath, Receipt), Error> {
+    let found = ground(permit.place()).and_then(|place| {
+        let mut judge = RuleJudge::new(&place, permit.need());
+        let names = walk::real_names(&place, permit.path(), &mut judge)?;
+        judge.finish(true)?;
+        Ok(place.path_from_root(&names))
+    });
+    let receipt = permit.spend();
+    match found {
+        Ok(names) => Ok((names, receipt)),
+        Err(error) => receipt.close(Err(error)),
+    }
+}
+
+/// A directory that the permitted path leads through.
+pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, Error> {
+    let place = ground(receipt.place())?;
+    let mut judge = RuleJudge::new(&place, Access::List);
+    let found = walk::walk(&place, prefix, Want::Dir, &mut judge)?;
+    accept(&place, &judge, found)
+}
+
+fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
+    let place = ground(permit.place())?;
+    let path = permit.path();
+    let mut judge = RuleJudge::new(&place, permit.need());
     #[cfg(target_os = "linux")]
-    if !place.root.shared.without_openat2 {
+    if !place.root().shared.without_openat2
+        && let Some(level) = permit.level()
+        && !judge.needs_walk(path)
+    {
         let from = place.start.as_ref().map_or(place.floor_dir()?, |start| &start.dir);
-        match linux::open(from, path, want) {
+        match linux::open(from, path, want, level, judge.is_empty()) {
             linux::Fast::Found(Found::Link { text, .. }) if needs_depth(&text) => {}
-            linux::Fast::Found(found) => return accept(place, found),
+            linux::Fast::Found(found) => {
+                judge.arrive(level.clone());
+                return accept(&place, &judge, found);
+            }
             linux::Fast::Refused(error) => return Err(error),
             linux::Fast::Undecided => {}
         }
     }
-    accept(place, walk::walk(place, path, want, &mut NoRules)?)
+    let found = walk::walk(&place, path, want, &mut judge)?;
+    accept(&place, &judge, found)
 }
 
-/// Judged on what was opened, not on what it was called: type, and the file system it lies on.
-fn accept(place: &Place, found: Found) -> Result<Found, Error> {
+/// The place with its floor as a handle. Names are looked up from the root each time, and never through a link.
+fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
+    let (Floor::Names(names), None) = (&place.floor, &place.start) else { return Ok(Cow::Borrowed(place)) };
+    let mut at = Arc::clone(place.floor_dir()?);
+    for step in names.steps() {
+        let Step::Name(name) = step else { return Err(ErrorKind::OutsideRoots.into()) };
+        at = match step::enter(&at, name).map_err(|error| Error::from_io(&error))? {
+            Entered::Dir(dir) => Arc::new(dir),
+            Entered::Link(_) => return Err(ErrorKind::OutsideRoots.into()),
+            Entered::Other => return Err(ErrorKind::NotADirectory.into()),
+        };
+    }
+    let floor = Floor::Dir { dir: at, prefix: RelPath::clone(names), level: place.floor_level() };
+    Ok(Cow::Owned(Place { floor, ..place.clone() }))
+}
+
+/// Judged on what was opened, not on what it was called: type, rules for that type, and the file system it lies on.
+fn accept(place: &Place, judge: &RuleJudge<'_>, found: Found) -> Result<Found, Error> {
+    judge.finish(found.is_dir_or_link())?;
     match found {
         Found::File(file, metadata) => {
             if metadata.is_dir() {
@@ -120,16 +210,16 @@ fn needs_depth(text: &std::path::Path) -> bool {
 
 /// Whether a regular-looking file is made up by the kernel, in a root that is not: reading one can block, or act.
 #[cfg(target_os = "linux")]
-fn is_kernel_file(place: &Place, file: &std::fs::File, metadata: &Metadata) -> bool {
+pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, metadata: &Metadata) -> bool {
     use crate::identity::Identity;
     let device = Identity::from(metadata).device;
-    if place.root.held().is_some_and(|held| held.identity.device == device) {
+    if place.root().held().is_some_and(|held| held.identity.device == device) {
         return false;
     }
     step::on_kernel_file_system(file)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_kernel_file(_: &Place, _: &std::fs::File, _: &Metadata) -> bool {
+pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: &Metadata) -> bool {
     false
 }

@@ -7,7 +7,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 /// Where a link says that it leads, read from the very link that was seen.
 pub(crate) enum Target {
@@ -41,6 +42,33 @@ pub(crate) struct Seen {
 pub(crate) use linux::{enter, on_kernel_file_system, open, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::{enter, open, reenter, see};
+
+/// A new file, which nothing had the name of before; a link counts as something, wherever it leads. Open for reading and writing.
+pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+    dir.open_with(name, &options).map(cap_std::fs::File::into_std)
+}
+
+/// A file that is there, open for writing and not cut. Does not wait for a peer.
+pub(crate) fn open_for_change(dir: &Dir, name: &OsStr, append: bool) -> io::Result<(std::fs::File, Metadata)> {
+    let mut options = OpenOptions::new();
+    options.write(true).append(append).follow(FollowSymlinks::No).nonblock(true);
+    let mut tries = 0;
+    loop {
+        match dir.open_with(name, &options) {
+            // A lease that another process holds on the file (fcntl(2)).
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < RETRIES => tries += 1,
+            Err(error) => return Err(error),
+            Ok(file) => {
+                let file = file.into_std();
+                let metadata = Metadata::from_file(&file)?;
+                return Ok((file, metadata));
+            }
+        }
+        std::thread::yield_now();
+    }
+}
 
 /// How often a name that changes its kind between two calls is looked at again.
 const RETRIES: usize = 16;
@@ -177,8 +205,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod portable {
-    use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-    use cap_std::fs::OpenOptions;
+    use cap_fs_ext::DirExt;
 
     use super::*;
 

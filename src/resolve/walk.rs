@@ -15,34 +15,14 @@ use crate::identity::Identity;
 use crate::path::host::HostPath;
 use crate::path::relative::{RelPath, Step, may_fold};
 use crate::resolve::fold::{self, Fold};
+use crate::resolve::judge::{Judge, NoRules};
+use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::step::{self, Entered, Opened, Target};
 use crate::resolve::{Found, Want};
 use crate::root::Place;
 
 /// Most links in one resolution, as in Linux (path_resolution(7)).
 const LINK_LIMIT: usize = 40;
-
-/// Is asked about every name before the name is opened, and told when the walk goes back. Rules on a root are one; the trait is what
-/// lets one walk serve roots with and without.
-pub(crate) trait Judge {
-    /// About to look at `name` in the current directory.
-    fn enter(&mut self, name: &OsStr) -> Result<(), ErrorKind>;
-    /// Back to the parent of the name entered last.
-    fn leave(&mut self);
-    /// Back to the floor.
-    fn restart(&mut self);
-}
-
-/// The judge of a root without rules.
-pub(crate) struct NoRules;
-
-impl Judge for NoRules {
-    fn enter(&mut self, _: &OsStr) -> Result<(), ErrorKind> {
-        Ok(())
-    }
-    fn leave(&mut self) {}
-    fn restart(&mut self) {}
-}
 
 /// A step that owns its name.
 enum Todo {
@@ -60,8 +40,8 @@ struct Walk<'a, J> {
     base: Arc<Dir>,
     /// The path of `base` below the floor; none once the walk has gone back to the floor.
     base_path: Option<RelPath>,
-    /// Directories entered below `base`.
-    held: Vec<Dir>,
+    /// Directories entered below `base`, with their names.
+    held: Vec<(OsString, Dir)>,
     /// Steps still to be taken, the next one last.
     todo: Vec<Todo>,
     /// Whether the end has to be a directory: the caller's wish or path, or a link's text that ends with a slash.
@@ -73,29 +53,40 @@ struct Walk<'a, J> {
 }
 
 pub(crate) fn walk<J: Judge>(place: &Place, path: &RelPath, want: Want, judge: &mut J) -> Result<Found, Error> {
-    let (base, base_path) = match &place.start {
-        Some(start) => (Arc::clone(&start.dir), Some(start.path.clone())),
-        None => (Arc::clone(place.floor_dir()?), None),
-    };
-    for step in base_path.iter().flat_map(RelPath::steps) {
-        if let Step::Name(name) = step {
-            judge.enter(name)?;
-        }
+    Walk::new(place, path, want, judge)?.run(want, want.follows_last(path))
+}
+
+/// The real names from the floor to the directory that a path leads to: no link is among them.
+pub(crate) fn real_names<J: Judge>(place: &Place, path: &RelPath, judge: &mut J) -> Result<RelPath, Error> {
+    let mut walk = Walk::new(place, path, Want::Metadata, judge)?;
+    walk.must_be_dir = true;
+    walk.run(Want::Metadata, true)?;
+    let mut names = RelPath::default();
+    walk.held.iter().for_each(|(name, _)| names.push_name(name));
+    Ok(names)
+}
+
+impl<'a, J: Judge> Walk<'a, J> {
+    fn new(place: &'a Place, path: &RelPath, want: Want, judge: &'a mut J) -> Result<Self, Error> {
+        let (base, base_path) = match &place.start {
+            Some(start) => (Arc::clone(&start.dir), Some(start.path.clone())),
+            None => (Arc::clone(place.floor_dir()?), None),
+        };
+        let must_be_dir = path.must_be_dir() || want == Want::Dir;
+        let mut walk = Walk {
+            place,
+            base,
+            base_path,
+            held: Vec::new(),
+            todo: Vec::new(),
+            must_be_dir,
+            must_be_searchable: false,
+            links: 0,
+            judge,
+        };
+        walk.put(path);
+        Ok(walk)
     }
-    let must_be_dir = path.must_be_dir() || want == Want::Dir;
-    let mut walk = Walk {
-        place,
-        base,
-        base_path,
-        held: Vec::new(),
-        todo: Vec::new(),
-        must_be_dir,
-        must_be_searchable: false,
-        links: 0,
-        judge,
-    };
-    walk.put(path);
-    walk.run(want, want.follows_last(path))
 }
 
 impl<J: Judge> Walk<'_, J> {
@@ -132,7 +123,7 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     fn current(&self) -> &Dir {
-        self.held.last().unwrap_or(&self.base)
+        self.held.last().map_or(&*self.base, |(_, dir)| dir)
     }
 
     fn run(&mut self, want: Want, follow_last: bool) -> Result<Found, Error> {
@@ -140,8 +131,14 @@ impl<J: Judge> Walk<'_, J> {
             match todo {
                 Todo::Parent => self.up()?,
                 Todo::Name { name, typed } => {
-                    let last = self.todo.is_empty() && !self.must_be_dir;
-                    self.judge.enter(&name)?;
+                    let last = self.todo.is_empty() && (!self.must_be_dir || want.is_slot());
+                    self.judge.enter(&name, last)?;
+                    if last && want.is_slot() {
+                        if let Some(slot) = self.slot(name, typed, want)? {
+                            return Ok(Found::Slot(slot));
+                        }
+                        continue;
+                    }
                     match self.name(&name, last.then_some(want), follow_last) {
                         Ok(Some(found)) => return Ok(found),
                         Ok(None) => {}
@@ -156,20 +153,23 @@ impl<J: Judge> Walk<'_, J> {
 
     /// One name: the result if it was the last one, otherwise one directory deeper or a link's text ahead.
     fn name(&mut self, name: &OsStr, last: Option<Want>, follow_last: bool) -> Result<Option<Found>, Error> {
+        if self.judge.is_exact(name) && !slot::holds_exactly(self.current(), name).map_err(|error| Error::from_io(&error))? {
+            return Err(ErrorKind::NotFound.into());
+        }
         match last {
             None => match step::enter(self.current(), name).map_err(|error| Error::from_io(&error))? {
-                Entered::Dir(dir) => self.held.push(dir),
-                Entered::Link(target) => self.follow(&target)?,
+                Entered::Dir(dir) => self.held.push((name.to_owned(), dir)),
+                Entered::Link(target) => self.follow(&target, false)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
             Some(Want::File) => match step::open(self.current(), name).map_err(|error| file_refusal(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
-                Opened::Link(target) => self.follow(&target)?,
+                Opened::Link(target) => self.follow(&target, true)?,
             },
             Some(want) => {
                 let seen = step::see(self.current(), name).map_err(|error| Error::from_io(&error))?;
                 match seen.link {
-                    Some(target) if follow_last => self.follow(&target)?,
+                    Some(target) if follow_last => self.follow(&target, true)?,
                     Some(target) if want == Want::LinkText => {
                         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
                         return Ok(Some(Found::Link { text, depth: self.depth() }));
@@ -180,6 +180,36 @@ impl<J: Judge> Walk<'_, J> {
             }
         }
         Ok(None)
+    }
+
+    /// The last name where a slot is wanted; `None` if a link's text is ahead.
+    fn slot(&mut self, name: OsString, typed: bool, want: Want) -> Result<Option<Slot>, Error> {
+        let exact = self.judge.is_exact(&name);
+        let name = match slot::look(self.current(), &name, typed, exact)? {
+            Spot::Entry { name: found, .. } if found != name => {
+                self.judge.leave();
+                self.todo.push(Todo::Name { name: found, typed: false });
+                return Ok(None);
+            }
+            Spot::Entry { seen, .. } if want == Want::Target && seen.link.is_some() => {
+                if let Some(target) = &seen.link {
+                    self.follow(target, true)?;
+                }
+                return Ok(None);
+            }
+            Spot::Entry { .. } | Spot::Nothing => name,
+        };
+        let level = self.judge.level();
+        let must_be_dir = self.must_be_dir;
+        Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact }))
+    }
+
+    /// The directory that the walk stands in, which ends it.
+    fn take_current(&mut self) -> Result<Dir, Error> {
+        match self.held.pop() {
+            Some((_, dir)) => Ok(dir),
+            None => self.base.try_clone().map_err(|error| Error::from_io(&error)),
+        }
     }
 
     /// `..`: back to the directory before, by its handle.
@@ -206,7 +236,8 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     /// Puts a link's text ahead of what is left. A text that is absolute counts if it names a place below the floor.
-    fn follow(&mut self, target: &Target) -> Result<(), Error> {
+    fn follow(&mut self, target: &Target, last: bool) -> Result<(), Error> {
+        self.judge.link(last)?;
         self.judge.leave();
         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
         self.links += 1;
@@ -253,10 +284,10 @@ impl<J: Judge> Walk<'_, J> {
             Want::File => Err(ErrorKind::IsADirectory.into()),
             Want::LinkText => Err(not_a_link()),
             Want::Metadata | Want::OwnMetadata => self.current().dir_metadata().map(Found::Metadata).map_err(io),
-            Want::Dir => match self.held.pop() {
-                Some(dir) => Ok(Found::Dir(dir)),
-                None => self.base.try_clone().map(Found::Dir).map_err(io),
-            },
+            Want::Dir | Want::Name | Want::Target => {
+                let level = self.judge.level();
+                Ok(Found::Dir(self.take_current()?, level))
+            }
         }
     }
 }
@@ -290,8 +321,7 @@ mod tests {
     use super::*;
     use crate::access::Access;
     use crate::path::style::PathStyle;
-    use crate::path::uri::RootName;
-    use crate::root::{Held, Root, Shared};
+    use crate::rule::Level;
     use std::os::unix::fs::symlink;
 
     /// Writes down what it is told, and refuses one name.
@@ -302,9 +332,12 @@ mod tests {
     }
 
     impl Judge for Clerk {
-        fn enter(&mut self, name: &OsStr) -> Result<(), ErrorKind> {
+        fn enter(&mut self, name: &OsStr, _: bool) -> Result<(), ErrorKind> {
             self.told.push(name.to_str().unwrap().to_owned());
             if name == self.forbidden { Err(ErrorKind::Protected) } else { Ok(()) }
+        }
+        fn link(&mut self, _: bool) -> Result<(), ErrorKind> {
+            Ok(())
         }
         fn leave(&mut self) {
             self.told.push("<".to_owned());
@@ -312,14 +345,17 @@ mod tests {
         fn restart(&mut self) {
             self.told.push("/".to_owned());
         }
+        fn is_exact(&self, _: &OsStr) -> bool {
+            false
+        }
+        fn level(&self) -> Level {
+            Level::free()
+        }
     }
 
     fn place(folder: &Path) -> Place {
-        let found = crate::ambient::open(folder).unwrap();
-        let spellings = HostPath::from_disk(&found.canonical).into_iter().collect();
-        let held = Held::new(found.dir, found.identity);
-        let name = RootName::parse("r").unwrap();
-        Place::root(Arc::new(Root::new(name, Access::Read, folder.to_owned(), spellings, Ok(held), Arc::new(Shared::default()))))
+        let roots = crate::Roots::builder().root(folder, Access::Read).open().unwrap();
+        roots.place_of_first()
     }
 
     fn judged(place: &Place, path: &str, forbidden: &'static str) -> (String, &'static str) {

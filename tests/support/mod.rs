@@ -7,6 +7,7 @@ use cap_roots_oracle::tree::Tree;
 
 pub(crate) mod privilege;
 pub(crate) mod rows;
+pub(crate) mod writing;
 
 /// Which way paths are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@
 pub struct Picks<'a>(pub &'a [u8]);
 
 impl Picks<'_> {
-    fn byte(&mut self) -> usize {
+    pub(crate) fn byte(&mut self) -> usize {
         let (first, rest) = self.0.split_first().map_or((0, self.0), |(first, rest)| (*first, rest));
         self.0 = rest;
         usize::from(first)
     }
 
-    fn of<'b, T: ?Sized>(&mut self, list: &[&'b T]) -> &'b T {
+    pub(crate) fn of<'b, T: ?Sized>(&mut self, list: &[&'b T]) -> &'b T {
         list[self.byte() % list.len()]
     }
 }

@@ -12,5 +12,6 @@ pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
+pub mod sequence;
 pub mod tree;
 pub mod vocabulary;

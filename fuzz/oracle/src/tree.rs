@@ -40,6 +40,12 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Makes what one more line describes, where something may have changed meanwhile.
+    pub fn plant(&self, line: &str) -> io::Result<()> {
+        let (kind, rest) = line.split_once(' ').ok_or_else(|| malformed(line))?;
+        self.make(kind, rest)
+    }
+
     fn make(&self, kind: &str, rest: &str) -> io::Result<()> {
         let split = |separator| rest.split_once(separator).ok_or_else(|| malformed(rest));
         match kind {

@@ -1,0 +1,124 @@
+//! Where a path leads in the model: one name after the other, each judged before it is looked up.
+
+use std::collections::VecDeque;
+
+use cap_roots::Access;
+
+use super::model::{Code, Model};
+use super::place::{End, Path};
+use super::world::{Id, Object};
+
+/// Most links that are followed (path_resolution(7)).
+const LINKS: usize = 40;
+
+/// What becomes of the last name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Last {
+    /// A link is followed, and something has to be there.
+    Follow,
+    /// A link is followed, and nothing need be there.
+    Make,
+    /// Itself; a link with a slash behind it is followed, as POSIX does.
+    Keep,
+    /// A free name: never followed, and nothing need be there.
+    Free,
+}
+
+/// What a path led to.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    /// The names from the floor.
+    pub names: Vec<String>,
+    /// The directory that the last name stands in, or where the path ended with `..`, anything.
+    pub parent: Id,
+    pub id: Option<Id>,
+    /// A slash or dot stands behind the last name, typed or in the text of a link.
+    pub slash: bool,
+    /// The last name that was typed is a link and was followed.
+    pub followed: bool,
+}
+
+impl Spot {
+    pub(super) fn name(&self) -> &str {
+        self.names.last().map_or("", String::as_str)
+    }
+}
+
+impl Model {
+    /// Resolves one end of an operation that needs `need` of the last name. `dir`: about to be a directory.
+    pub(super) fn resolve(&self, end: &End, path: &Path, last: Last, need: Access, dir: bool) -> Result<Spot, Code> {
+        let floor = self.floor(&end.slot)?;
+        let mut way: Vec<(String, Id)> = Vec::new();
+        let mut todo: VecDeque<(String, bool)> = path.steps.iter().map(|step| (step.clone(), true)).collect();
+        let (mut slash, mut links, mut followed) = (path.dir, 0, false);
+        while let Some((step, typed)) = todo.pop_front() {
+            let at = way.last().map_or(floor, |(_, id)| *id);
+            if step == ".." {
+                way.pop().ok_or("outside-roots")?;
+                continue;
+            }
+            let ends = todo.is_empty();
+            let named = ends && (!slash || last == Last::Free);
+            let need = if ends { need } else { Access::List };
+            let names = || way.iter().map(|(name, _)| name.clone());
+            let mut names: Vec<String> = names().chain([step.clone()]).collect();
+            self.judge(&end.slot, &names, need, !ends || slash || dir)?;
+            let Some((found, id)) = self.find(at, &step, typed)? else {
+                let may_miss = last == Last::Make || last == Last::Free;
+                if ends && may_miss {
+                    return Ok(Spot { names, parent: at, id: None, slash, followed });
+                }
+                return Err("not-found");
+            };
+            names.pop();
+            names.push(found.clone());
+            if self.world.is_dir_or_link(id) {
+                self.judge(&end.slot, &names, need, true)?;
+            }
+            match self.world.object(id) {
+                Object::Link(text) if !named || matches!(last, Last::Follow | Last::Make) => {
+                    links += 1;
+                    if links > LINKS {
+                        return Err("symlink-loop");
+                    }
+                    followed |= typed && ends;
+                    let target = if text.starts_with('/') {
+                        way.clear();
+                        self.absolute_link(&end.slot, text)?
+                    } else {
+                        Path::of(text.split('/'))
+                    };
+                    slash |= ends && target.dir;
+                    target.steps.into_iter().rev().for_each(|step| todo.push_front((step, false)));
+                }
+                Object::Dir { .. } if !named => way.push((found, id)),
+                _ if named => return Ok(Spot { names, parent: at, id: Some(id), slash, followed }),
+                _ => return Err("not-a-directory"),
+            }
+        }
+        // Arrived at a directory, by a name with a slash, by `..`, or at the floor itself.
+        let names: Vec<String> = way.iter().map(|(name, _)| name.clone()).collect();
+        self.judge(&end.slot, &names, need, true)?;
+        let id = way.pop().map_or(floor, |(_, id)| id);
+        let parent = way.last().map_or(floor, |(_, id)| *id);
+        Ok(Spot { names, parent, id: Some(id), slash, followed })
+    }
+
+    /// The entry that a name means: its very bytes, or, where a caller typed it, the only one that differs in Unicode form.
+    fn find(&self, dir: Id, name: &str, typed: bool) -> Result<Option<(String, Id)>, Code> {
+        if let Some(id) = self.world.lookup(dir, name) {
+            return Ok(Some((name.to_owned(), id)));
+        }
+        if !typed || name.is_ascii() {
+            return Ok(None);
+        }
+        // The vocabulary has one letter with two forms.
+        let form = |name: &str| name.replace("e\u{301}", "\u{e9}");
+        let mut fits = self.world.entries(dir).iter().filter(|(entry, _)| form(entry) == form(name));
+        match (fits.next(), fits.next()) {
+            (None, _) => Ok(None),
+            (Some((entry, id)), None) => Ok(Some((entry.clone(), *id))),
+            (Some(_), Some(_)) => Err("ambiguous"),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What one holder may do in one root: the grant, and what was taken away from it since.
+//!
+//! May touch: `root`, `lease`, `clock`. Every function from authority to authority gives the same or less (ACCESS-SHRINKS); there is none
+//! that gives more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::access::Access;
+use crate::clock::Deadline;
+use crate::decide::State;
+use crate::error::ErrorKind;
+use crate::root::Root;
+
+/// Carried by everything that was opened; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Authority {
+    pub(crate) root: Arc<Root>,
+    access: Access,
+    no_delete: bool,
+    deadline: Option<Deadline>,
+    /// Flags of callers who may withdraw; any of them ends it.
+    cancelled: Vec<Arc<AtomicBool>>,
+}
+
+impl Authority {
+    /// All that was granted.
+    pub(crate) fn of(root: Arc<Root>) -> Self {
+        let (access, no_delete, deadline) = (root.access, root.no_delete, root.deadline);
+        Self { root, access, no_delete, deadline, cancelled: Vec::new() }
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    pub(crate) fn no_delete(&self) -> bool {
+        self.no_delete
+    }
+
+    pub(crate) fn limit(mut self, access: Access) -> Self {
+        self.access = self.access.min(access);
+        self
+    }
+
+    pub(crate) fn without_delete(mut self) -> Self {
+        self.no_delete = true;
+        self
+    }
+
+    pub(crate) fn until(mut self, deadline: Option<Deadline>) -> Self {
+        self.deadline = Deadline::earlier(self.deadline, deadline);
+        self
+    }
+
+    pub(crate) fn while_not(mut self, cancelled: Arc<AtomicBool>) -> Self {
+        self.cancelled.push(cancelled);
+        self
+    }
+
+    /// Whether it still holds: one load, and where there is a deadline one reading of the clock (CHECK-AT-USE).
+    pub(crate) fn check(&self) -> Result<(), ErrorKind> {
+        self.root.shared.lease.check()?;
+        if self.deadline.is_some_and(Deadline::has_passed) {
+            return Err(ErrorKind::Expired);
+        }
+        if self.cancelled.iter().any(|flag| flag.load(Ordering::SeqCst)) {
+            return Err(ErrorKind::Cancelled);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn state(&self) -> State {
+        match self.check() {
+            Err(ErrorKind::Expired) => State::Expired,
+            Err(ErrorKind::Cancelled) => State::Cancelled,
+            Err(_) => State::Revoked,
+            Ok(()) if self.root.is_present() => State::Held,
+            Ok(()) => State::Absent,
+        }
+    }
+
+    /// Counts as under way until what it gives is dropped.
+    pub(crate) fn begin(&self) -> UnderWay {
+        self.root.shared.lease.begin();
+        UnderWay(Arc::clone(&self.root))
+    }
+
+    /// Whether a handle of the operating system would hold no more than this: full access, nothing ruled, nothing that ends.
+    pub(crate) fn is_unconditional(&self) -> bool {
+        self.access == Access::Write
+            && !self.no_delete
+            && self.deadline.is_none()
+            && self.cancelled.is_empty()
+            && self.root.rules.is_empty()
+    }
+}
+
+/// An operation under way, counted by the lease.
+#[must_use = "it counts until it is dropped"]
+pub(crate) struct UnderWay(Arc<Root>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.shared.lease.end();
+    }
+}

@@ -1,0 +1,61 @@
+//! What is done to names in held directories: temporary files, renames that replace nothing, the order of syncs.
+//!
+//! May touch: held directories, one name at a time. Decides nothing; `ops` has asked before.
+
+mod rename;
+mod sweep;
+mod temp;
+pub(crate) mod tree;
+
+pub(crate) use rename::rename;
+pub(crate) use sweep::sweep;
+pub(crate) use temp::{Temp, reserved_name};
+
+use std::io;
+use std::time::SystemTime;
+
+use cap_fs_ext::MetadataExt;
+use cap_std::fs::{Dir, Metadata};
+
+use crate::identity::Identity;
+
+/// What tells whether a file is still the one that was looked at, with the content that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    identity: Identity,
+    len: u64,
+    changed: (i64, i64),
+    modified: Option<SystemTime>,
+}
+
+impl Snapshot {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let changed = {
+            use cap_std::fs::MetadataExt as _;
+            (metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = (0, 0);
+        let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+        Self { identity: metadata.into(), len: metadata.len(), changed, modified }
+    }
+}
+
+/// How many names the file has; a change in place reaches them all.
+pub(crate) fn names_of(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+/// Makes what was done to names in `dir` last (fsync(2), on the directory). A directory that cannot be read cannot be synced; what was
+/// done to it is done all the same.
+pub(crate) fn sync_dir(dir: &Dir) -> io::Result<()> {
+    match dir.open(".") {
+        Ok(dir) => match dir.sync_all() {
+            // Some file systems have nothing to sync there.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            outcome => outcome,
+        },
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,50 @@
+//! Leftovers: temporary files of a process that ended before it could remove them.
+//!
+//! May touch: one held directory. Looked for only where something is being written, once per directory and process, and removed only where
+//! nobody holds the lock.
+
+use std::ffi::OsStr;
+use std::fs::TryLockError;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::Dir;
+
+use crate::change::tree;
+use crate::identity::Identity;
+use crate::resolve::step;
+use crate::rule::is_reserved;
+
+/// Removes what was left in `dir`. What cannot be removed stays: it is in nobody's way.
+pub(crate) fn sweep(dir: &Dir) {
+    let Ok(entries) = dir.entries() else { return };
+    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name())).filter(|name| is_reserved(name));
+    for name in names.collect::<Vec<_>>() {
+        let _ = sweep_one(dir, &name);
+    }
+}
+
+fn sweep_one(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    let metadata = step::see(dir, name)?.metadata;
+    if metadata.is_dir() {
+        let inner = dir.open_dir_nofollow(name)?;
+        let handle = inner.open(".")?.into_std();
+        if is_free(&handle) && Identity::of(&inner)? == Identity::from(&metadata) {
+            tree::remove_unjudged(dir, name)?;
+        }
+    } else if metadata.is_file() {
+        let (file, opened) = step::open_for_change(dir, name, false)?;
+        // The lock is on what was opened, so what has the name now must be that.
+        if is_free(&file) && Identity::from(&step::see(dir, name)?.metadata) == Identity::from(&opened) {
+            dir.remove_file(name)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_free(file: &std::fs::File) -> bool {
+    match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+    }
+}

@@ -1,0 +1,231 @@
+//! A file that nobody sees until it is complete.
+//!
+//! May touch: one held directory. ALL-OR-NOTHING: the content is written and synced under no name, or under a reserved one, and gets its
+//! name in one step; whatever stops that leaves the old file as it was.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+
+use cap_std::fs::Dir;
+
+use crate::change::rename;
+use crate::resolve::step;
+use crate::rule::{RESERVED_END, RESERVED_START};
+
+/// How often a name is tried that turns out to be taken.
+const TRIES: usize = 16;
+
+/// A name that callers can neither name nor list. The keys of `RandomState` are random.
+pub(crate) fn reserved_name() -> OsString {
+    let number = RandomState::new().build_hasher().finish();
+    format!("{RESERVED_START}{number:016x}{RESERVED_END}").into()
+}
+
+/// A temporary file in the directory where it will have its name. Dropped before that, it leaves nothing.
+pub(crate) struct Temp<'a> {
+    dir: &'a Dir,
+    file: File,
+    /// The reserved name, while it has one.
+    name: Option<OsString>,
+    /// The permission bits that a new file has here.
+    #[cfg(unix)]
+    mode: u32,
+}
+
+impl<'a> Temp<'a> {
+    pub(crate) fn new(dir: &'a Dir) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = unnamed::create(dir)? {
+            let mode = mode_of(&file)?;
+            return Ok(Self { dir, file, name: None, mode });
+        }
+        let (name, file) = named(dir)?;
+        #[cfg(unix)]
+        let mode = mode_of(&file)?;
+        let temp = Self {
+            dir,
+            file,
+            name: Some(name),
+            #[cfg(unix)]
+            mode,
+        };
+        // Nobody else reads it before it is complete.
+        #[cfg(unix)]
+        temp.set_mode(0o600)?;
+        temp.lock();
+        Ok(temp)
+    }
+
+    pub(crate) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Whoever sweeps the directory leaves a file alone whose lock is held.
+    fn lock(&self) {
+        // Without locks on this file system, nothing is swept either: a lock that cannot be taken is one that is held.
+        let _ = self.file.try_lock();
+    }
+
+    #[cfg(unix)]
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        self.file.set_permissions(std::fs::Permissions::from_mode(mode))
+    }
+
+    /// The mode and, where the process may, the owner of the file that it replaces; without one, those of a new file. Set-id bits are not
+    /// kept: the content is another.
+    #[cfg(unix)]
+    fn take_after(&self, old: Option<&cap_std::fs::Metadata>) -> io::Result<()> {
+        use cap_std::fs::{MetadataExt, PermissionsExt};
+        if let Some(old) = old {
+            let owner = self.file.metadata().map(|own| {
+                use std::os::unix::fs::MetadataExt;
+                (own.uid(), own.gid())
+            })?;
+            if owner != (old.uid(), old.gid()) {
+                // As far as it goes: who may not give a file away keeps it.
+                let _ = std::os::unix::fs::fchown(&self.file, Some(old.uid()), Some(old.gid()));
+            }
+        }
+        self.set_mode(old.map_or(self.mode, |old| old.permissions().mode()) & 0o777)
+    }
+
+    #[cfg(not(unix))]
+    fn take_after(&self, _: Option<&cap_std::fs::Metadata>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Complete: mode set, content synced. What is left is the name.
+    pub(crate) fn finish(&self, old: Option<&cap_std::fs::Metadata>) -> io::Result<()> {
+        self.take_after(old)?;
+        self.file.sync_all()
+    }
+
+    /// Gives it its name; `AlreadyExists` where something has it and nothing is to be replaced.
+    pub(crate) fn place(mut self, to: &OsStr, replace: bool) -> io::Result<()> {
+        if self.name.is_none() && !replace {
+            match self.link(to) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                Ok(true) => return Ok(()),
+                Ok(false) | Err(_) => {}
+            }
+        }
+        if self.name.is_none() {
+            self.take_name()?;
+        }
+        let Some(name) = &self.name else { return Err(io::ErrorKind::Unsupported.into()) };
+        rename(self.dir, name, self.dir, to, replace)?;
+        self.name = None;
+        Ok(())
+    }
+
+    /// A reserved name for a file that has none, just before it is renamed.
+    fn take_name(&mut self) -> io::Result<()> {
+        self.lock();
+        for _ in 0..TRIES {
+            let name = reserved_name();
+            match self.link(&name) {
+                Ok(true) => {
+                    self.name = Some(name);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(false) => return self.copy_to_named(),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where a file without a name cannot be given one after all: the same content and mode under a reserved name.
+    fn copy_to_named(&mut self) -> io::Result<()> {
+        use std::io::Seek;
+        let (name, mut file) = named(self.dir)?;
+        self.file.rewind()?;
+        let permissions = self.file.metadata()?.permissions();
+        std::mem::swap(&mut self.file, &mut file);
+        self.name = Some(name);
+        self.lock();
+        io::copy(&mut file, &mut self.file)?;
+        self.file.set_permissions(permissions)?;
+        self.file.sync_all()
+    }
+
+    /// `false`: this system does not let an unprivileged process do it.
+    #[cfg(target_os = "linux")]
+    fn link(&self, name: &OsStr) -> io::Result<bool> {
+        unnamed::link(&self.file, self.dir, name)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn link(&self, _: &OsStr) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = self.dir.remove_file(name);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn mode_of(file: &File) -> io::Result<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.mode() & 0o777)
+}
+
+fn named(dir: &Dir) -> io::Result<(OsString, File)> {
+    for _ in 0..TRIES {
+        let name = reserved_name();
+        match step::create_file(dir, &name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Files without a name: `O_TMPFILE` (open(2)) and `AT_EMPTY_PATH` (link(2)), which since Linux 6.10 needs no privilege for a file that
+/// the process itself opened.
+#[cfg(target_os = "linux")]
+mod unnamed {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// Set once a link was refused, so that later files begin with a name.
+    static UNLINKABLE: AtomicBool = AtomicBool::new(false);
+
+    /// `None`: not on this file system or system.
+    pub(super) fn create(dir: &Dir) -> io::Result<Option<File>> {
+        if UNLINKABLE.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match openat(dir, ".", flags, Mode::from_raw_mode(0o666)) {
+            Ok(fd) => Ok(Some(fd.into())),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL | Errno::NOSYS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn link(file: &File, dir: &Dir, name: &OsStr) -> io::Result<bool> {
+        match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT | Errno::PERM | Errno::ACCESS | Errno::INVAL | Errno::OPNOTSUPP | Errno::XDEV) => {
+                UNLINKABLE.store(true, Ordering::Relaxed);
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

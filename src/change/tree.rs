@@ -1,0 +1,203 @@
+//! Going through a tree by handles, with a bounded number of descriptors whatever its size.
+//!
+//! May touch: held directories. Each directory is entered by one name from the handle of its parent and never through a link, and entered
+//! once. Handles are kept for the top and for the deepest few; one that was let go is opened again by its name from the one above it, and
+//! counts only if it is the same directory as before.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, FileType};
+
+use crate::identity::Identity;
+use crate::resolve::step::{self, Entered};
+
+/// How many of the deepest handles are kept.
+const WINDOW: usize = 16;
+
+/// Directories one inside the other, the deepest of which are held.
+pub(crate) struct Way {
+    top: Arc<Dir>,
+    below: Vec<Below>,
+}
+
+struct Below {
+    /// Its name in the directory above.
+    name: OsString,
+    dir: Option<Arc<Dir>>,
+    identity: Identity,
+}
+
+impl Way {
+    pub(crate) fn new(top: Dir) -> Self {
+        Self { top: Arc::new(top), below: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, name: OsString, dir: Dir) -> io::Result<()> {
+        let identity = Identity::of(&dir)?;
+        self.below.push(Below { name, dir: Some(Arc::new(dir)), identity });
+        if let Some(index) = self.below.len().checked_sub(WINDOW + 1)
+            && let Some(old) = self.below.get_mut(index)
+        {
+            old.dir = None;
+        }
+        Ok(())
+    }
+
+    /// Back to the directory above; the name of the one that was left.
+    pub(crate) fn pop(&mut self) -> Option<OsString> {
+        self.below.pop().map(|below| below.name)
+    }
+
+    /// The deepest directory, opened again if it was let go: by names from the nearest one that is held. Another directory that has such a
+    /// name now is not the one that was on the way.
+    pub(crate) fn last(&mut self) -> io::Result<Arc<Dir>> {
+        let held = self.below.iter().rposition(|below| below.dir.is_some());
+        let mut at = held.and_then(|index| self.below.get(index)?.dir.clone()).unwrap_or_else(|| Arc::clone(&self.top));
+        let first = held.map_or(0, |index| index + 1);
+        let count = self.below.len();
+        for (index, below) in self.below.iter_mut().enumerate().skip(first) {
+            let gone = || io::Error::from(io::ErrorKind::NotFound);
+            let Entered::Dir(dir) = step::enter(&at, &below.name)? else { return Err(gone()) };
+            if Identity::of(&dir)? != below.identity {
+                return Err(gone());
+            }
+            at = Arc::new(dir);
+            below.dir = (index + WINDOW >= count).then(|| Arc::clone(&at));
+        }
+        Ok(at)
+    }
+}
+
+/// A directory that is being gone through: the names still to come, and what its caller knows of it.
+struct Frame<T> {
+    names: std::vec::IntoIter<(OsString, Option<FileType>)>,
+    known: T,
+}
+
+pub(crate) enum Step {
+    /// An entry of `dir`. Its type is from the listing, where the file system tells it.
+    Name { dir: Arc<Dir>, name: OsString, file_type: Option<FileType> },
+    /// Everything in the directory `name` of `dir` was seen.
+    Leave { dir: Arc<Dir>, name: OsString },
+}
+
+pub(crate) struct Descent<T> {
+    way: Way,
+    frames: Vec<Frame<T>>,
+    seen: HashSet<Identity>,
+    /// Names that may still be listed.
+    budget: usize,
+    /// Names were left out because there were more.
+    over: bool,
+}
+
+/// Whether a directory was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Descended {
+    Into,
+    /// It was seen already, or is none any more.
+    Not,
+}
+
+impl<T> Descent<T> {
+    /// `budget`: most names, over all directories.
+    pub(crate) fn new(top: Dir, known: T, budget: usize) -> io::Result<Self> {
+        let mut descent = Self { way: Way::new(top), frames: Vec::new(), seen: HashSet::new(), budget, over: false };
+        let top = Arc::clone(&descent.way.top);
+        descent.seen.insert(Identity::of(&top)?);
+        descent.open(&top, known)?;
+        Ok(descent)
+    }
+
+    /// How many directories deep it stands; in the top it is 1.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Whether there were more names than the budget.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether a directory was entered.
+    pub(crate) fn has_seen(&self, identity: Identity) -> bool {
+        self.seen.contains(&identity)
+    }
+
+    /// What is known of the directory that it stands in.
+    pub(crate) fn known(&self) -> Option<&T> {
+        self.frames.last().map(|frame| &frame.known)
+    }
+
+    /// The next entry, or the end of a directory; `None` at the end of all. After an error it goes on behind what failed.
+    pub(crate) fn next(&mut self) -> Option<io::Result<Step>> {
+        let frame = self.frames.last_mut()?;
+        if let Some((name, file_type)) = frame.names.next() {
+            return Some(self.way.last().map(|dir| Step::Name { dir, name, file_type }));
+        }
+        self.frames.pop();
+        let name = self.way.pop()?;
+        Some(self.way.last().map(|dir| Step::Leave { dir, name }))
+    }
+
+    /// Goes into the directory `name` of the one that it stands in.
+    pub(crate) fn descend(&mut self, name: &OsStr, known: T) -> io::Result<Descended> {
+        let Entered::Dir(dir) = step::enter(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
+        if !self.seen.insert(Identity::of(&dir)?) {
+            return Ok(Descended::Not);
+        }
+        self.open(&dir, known)?;
+        if let Err(error) = self.way.push(name.to_owned(), dir) {
+            self.frames.pop();
+            return Err(error);
+        }
+        Ok(Descended::Into)
+    }
+
+    /// All names at once, so that no listing stays open while what is below is gone through.
+    fn open(&mut self, dir: &Dir, known: T) -> io::Result<()> {
+        let mut names = Vec::new();
+        for entry in dir.entries()? {
+            let entry = entry?;
+            if self.budget == 0 {
+                self.over = true;
+                break;
+            }
+            self.budget -= 1;
+            names.push((entry.file_name(), entry.file_type().ok()));
+        }
+        self.frames.push(Frame { names: names.into_iter(), known });
+        Ok(())
+    }
+}
+
+/// Removes the directory `name` of `dir` with everything in it: for what nobody was let into.
+pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    let Entered::Dir(top) = step::enter(dir, name)? else { return Err(io::ErrorKind::NotADirectory.into()) };
+    let mut descent = Descent::new(top, (), usize::MAX)?;
+    while let Some(step) = descent.next() {
+        match step? {
+            Step::Name { dir, name, file_type } => {
+                let is_dir = match file_type {
+                    Some(file_type) => file_type.is_dir(),
+                    None => step::see(&dir, &name)?.metadata.is_dir(),
+                };
+                remove_or_descend(&mut descent, &dir, &name, is_dir, ())?;
+            }
+            Step::Leave { dir, name } => dir.remove_dir(name)?,
+        }
+    }
+    dir.remove_dir(name)
+}
+
+/// Removes an entry, or goes into it if it is a directory; what somebody else has removed meanwhile is gone as well.
+pub(crate) fn remove_or_descend<T>(descent: &mut Descent<T>, dir: &Dir, name: &OsStr, is_dir: bool, known: T) -> io::Result<()> {
+    let done = if is_dir { descent.descend(name, known).map(drop) } else { dir.remove_file(name) };
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}

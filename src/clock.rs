@@ -1,0 +1,84 @@
+//! The clock that deadlines use: it counts while the machine sleeps, and nobody can set it back.
+//!
+//! May touch: the system's clock.
+
+use std::time::Duration;
+
+/// A moment on that clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deadline(Reading);
+
+impl Deadline {
+    /// `None`: so far off that it never comes.
+    pub(crate) fn after(time: Duration) -> Option<Self> {
+        Reading::now().later(time).map(Self)
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        Reading::now().has_reached(self.0)
+    }
+
+    /// The earlier of two: authority only shrinks.
+    pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// `CLOCK_BOOTTIME` (clock_gettime(2)): monotonic, and goes on during suspend.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Reading(Duration);
+
+#[cfg(target_os = "linux")]
+impl Reading {
+    fn now() -> Self {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Self(Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0)))
+    }
+
+    fn later(self, time: Duration) -> Option<Self> {
+        self.0.checked_add(time).map(Self)
+    }
+
+    fn has_reached(self, deadline: Self) -> bool {
+        self >= deadline
+    }
+}
+
+/// Elsewhere two clocks, and whichever gets there first: the monotonic one may stand still during suspend, the other may be set.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Reading(std::time::Instant, std::time::SystemTime);
+
+#[cfg(not(target_os = "linux"))]
+impl Reading {
+    fn now() -> Self {
+        Self(std::time::Instant::now(), std::time::SystemTime::now())
+    }
+
+    fn later(self, time: Duration) -> Option<Self> {
+        Some(Self(self.0.checked_add(time)?, self.1.checked_add(time)?))
+    }
+
+    fn has_reached(self, deadline: Self) -> bool {
+        self.0 >= deadline.0 || self.1 >= deadline.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn now_has_passed_and_later_has_not() {
+        assert!(Deadline::after(Duration::ZERO).unwrap().has_passed());
+        let (hour, day) = (Deadline::after(Duration::from_secs(3600)), Deadline::after(Duration::from_secs(86400)));
+        assert!(!hour.unwrap().has_passed());
+        assert_eq!(Deadline::earlier(day, hour), hour);
+        assert_eq!(Deadline::earlier(None, hour), hour);
+        assert_eq!(Deadline::after(Duration::MAX), None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Copying files and trees.
+//!
+//! May touch: `permit`, `resolve`, `change`. Content is read with the source's authority and written with the target's. A tree is judged
+//! whole, made under a reserved name, and gets its own name in one step.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, Metadata};
+
+use crate::access::{Access, Operation};
+use crate::authority::Authority;
+use crate::change::tree::{self, Descended, Descent, Step, Way as Handles};
+use crate::change::{self, reserved_name};
+use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Identity;
+use crate::ops::remove::type_of;
+use crate::ops::rename::{Way, permits};
+use crate::ops::{TREE_LIMIT, contradiction, io, slot, write};
+use crate::permit::Receipt;
+use crate::resolve::step::{self, Opened};
+use crate::resolve::{Found, Slot, Want, again};
+use crate::rule::{Level, is_reserved};
+
+/// Most bytes between two looks at whether the authority still holds.
+const CHUNK: u64 = 8 << 20;
+
+/// What a copy made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copied {
+    /// Files that were made.
+    pub files: u64,
+    /// Directories that were made.
+    pub dirs: u64,
+    /// Bytes of content.
+    pub bytes: u64,
+    /// Links, pipes, sockets and devices in a tree, which are not copied.
+    pub skipped: u64,
+}
+
+pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
+    let operation = if replace { Operation::CopyReplace } else { Operation::Copy };
+    let slash = to.path.must_be_dir() && !to.path.is_empty();
+    let to = Way { path: to.path.of_any_kind(), ..to };
+    let (source, target) = permits(from, to, operation)?;
+    let source = source.spend();
+    let found = match again(&source, Want::File) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => again(&source, Want::Dir),
+        found => found,
+    };
+    let is_dir = matches!(found, Ok(Found::Dir(..)));
+    let want = if replace && !is_dir { Want::Target } else { Want::Name };
+    let (to, mut target) = match found.as_ref().map(|_| slot(target, want, ErrorKind::InvalidPath)) {
+        Ok(Ok(found)) => found,
+        Ok(Err(error)) => return source.close(Err(error.at_target())),
+        Err(error) => return source.close(Err(error.clone())),
+    };
+    let outcome = match found {
+        Ok(Found::File(..)) if slash => Err(Error::from(ErrorKind::NotADirectory).at_target()),
+        Ok(Found::File(file, metadata)) => copy_file(&file, &metadata, &source, &to, &mut target, replace),
+        Ok(Found::Dir(dir, level)) => copy_tree(dir, level, &source, &to, &mut target),
+        Ok(_) => Err(contradiction()),
+        Err(error) => Err(error),
+    };
+    let outcome = target.close(outcome);
+    source.close_committed(outcome)
+}
+
+fn copy_file(
+    file: &File,
+    metadata: &Metadata,
+    source: &Receipt,
+    to: &Slot,
+    target: &mut Receipt,
+    replace: bool,
+) -> Result<Copied> {
+    // Onto itself, be it by another name: before anything is opened for writing.
+    if let Some(old) = to.see()?.filter(|_| replace)
+        && Identity::from(&old.metadata) == Identity::from(metadata)
+    {
+        return Err(Error::invalid_argument("the source and the target are the same file").advise("name another target"));
+    }
+    let authority = source.authority().clone();
+    let mut bytes = 0;
+    write::replace(to, target, replace, Some(metadata), |_, out| {
+        bytes = copy_bytes(file, metadata.len(), out, &authority)?;
+        Ok(())
+    })
+    .map_err(Error::at_target)?;
+    Ok(Copied { files: 1, bytes, ..Copied::default() })
+}
+
+/// As much as the file had when it was opened, or less if it ends before: a file that grows as fast as it is copied would never end.
+fn copy_bytes(mut from: &File, len: u64, to: &mut File, authority: &Authority) -> Result<u64> {
+    let mut done = 0;
+    while done < len {
+        authority.check()?;
+        match std::io::copy(&mut from.by_ref().take(CHUNK.min(len - done)), to).map_err(io)? {
+            0 => break,
+            copied => done += copied,
+        }
+    }
+    Ok(done)
+}
+
+fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut Receipt) -> Result<Copied> {
+    let (here, there) = (&source.authority().root, Arc::clone(&target.authority().root));
+    if to.level.as_dir < Access::Write {
+        return Err(Error::from(ErrorKind::Protected).at_target());
+    }
+    if to.see()?.is_some() {
+        return Err(Error::from(ErrorKind::AlreadyExists).at_target());
+    }
+    if !here.rules.stand_alike(&level, &there.rules, &to.level) {
+        let kind = if Arc::ptr_eq(here, &there) { ErrorKind::Protected } else { ErrorKind::CrossRoot };
+        return Err(kind.into());
+    }
+    let tree = Tree { from, level, authority: source.authority() };
+    tree.judge(Identity::of(&to.dir).map_err(io)?)?;
+    to.check_creatable()?;
+    let _turn = there.shared.queue.turn([to.key()?]);
+    write::prepare(to, &there.shared.queue)?;
+    let made = Scaffold::new(&to.dir)?;
+    let copied = tree.copy_into(&made, target.authority())?;
+    source.authority().check()?;
+    target.commit()?;
+    made.place(&to.name)?;
+    change::sync_dir(&to.dir).map_err(io)?;
+    Ok(copied)
+}
+
+/// A tree that is to be copied.
+struct Tree<'a> {
+    from: Dir,
+    level: Level,
+    authority: &'a Authority,
+}
+
+impl Tree<'_> {
+    fn descend(&self) -> Result<Descent<Level>> {
+        Descent::new(self.from.try_clone().map_err(io)?, self.level.clone(), TREE_LIMIT).map_err(io)
+    }
+
+    /// Every name may be read here and made there, whose rules are the same; and the target is not inside.
+    fn judge(&self, target: Identity) -> Result<()> {
+        let mut descent = self.descend()?;
+        while let Some(step) = descent.next() {
+            self.authority.check()?;
+            if let Step::Name { dir, name, file_type } = step.map_err(io)? {
+                let file_type = type_of(&dir, &name, file_type)?;
+                let level = self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink())?;
+                if file_type.is_dir() && !is_reserved(&name) {
+                    descent.descend(&name, level).map_err(io)?;
+                }
+            }
+        }
+        if descent.has_seen(target) {
+            return Err(Error::invalid_argument("the target is inside the source").advise("name a target outside of it"));
+        }
+        if descent.is_over() { Err(ErrorKind::Limit.into()) } else { Ok(()) }
+    }
+
+    fn judge_name(&self, descent: &Descent<Level>, name: &OsStr, dir_or_link: bool) -> Result<Level> {
+        let above = descent.known().map_or_else(Level::free, Level::clone);
+        let level = self.authority.root.rules.enter(&above.stand, name);
+        if level.ceiling(dir_or_link) < Access::Write { Err(ErrorKind::Protected.into()) } else { Ok(level) }
+    }
+
+    fn copy_into(&self, made: &Scaffold<'_>, target: &Authority) -> Result<Copied> {
+        let mut copied = Copied { dirs: 1, ..Copied::default() };
+        let mut out = Handles::new(made.top.try_clone().map_err(io)?);
+        let mut descent = self.descend()?;
+        while let Some(step) = descent.next() {
+            self.authority.check()?;
+            target.check()?;
+            match step.map_err(io)? {
+                Step::Leave { dir, name } => {
+                    let done = out.last().map_err(io)?;
+                    out.pop();
+                    copy_mode(&dir, &name, &done)?;
+                }
+                Step::Name { name, .. } if is_reserved(&name) => {}
+                Step::Name { dir, name, file_type } => {
+                    let file_type = type_of(&dir, &name, file_type)?;
+                    let level = self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink())?;
+                    let into = out.last().map_err(io)?;
+                    if file_type.is_dir() {
+                        if descent.descend(&name, level).map_err(io)? == Descended::Into {
+                            out.push(name.clone(), make_dir(&into, &name)?).map_err(io)?;
+                            copied.dirs += 1;
+                        }
+                    } else if file_type.is_file() {
+                        match step::open(&dir, &name).map_err(io)? {
+                            Opened::File(file, metadata) if metadata.is_file() => {
+                                copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
+                                copied.files += 1;
+                            }
+                            Opened::File(..) | Opened::Link(_) => copied.skipped += 1,
+                        }
+                    } else {
+                        copied.skipped += 1;
+                    }
+                }
+            }
+        }
+        Ok(copied)
+    }
+
+    fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {
+        let mut out = step::create_file(into, name).map_err(io)?;
+        let bytes = copy_bytes(file, metadata.len(), &mut out, self.authority)?;
+        set_mode(&out, metadata)?;
+        Ok(bytes)
+    }
+}
+
+/// A directory under a reserved name, in which a tree is made. Dropped before it is placed, it is removed.
+struct Scaffold<'a> {
+    dir: &'a Dir,
+    name: Option<OsString>,
+    top: Dir,
+    /// Its lock keeps others from sweeping it away.
+    _lock: Option<File>,
+}
+
+impl<'a> Scaffold<'a> {
+    fn new(dir: &'a Dir) -> Result<Self> {
+        let name = reserved_name();
+        let top = make_dir(dir, &name)?;
+        let lock = top.open(".").ok().map(cap_std::fs::File::into_std).filter(|lock| lock.try_lock().is_ok());
+        Ok(Self { dir, name: Some(name), top, _lock: lock })
+    }
+
+    fn place(mut self, to: &OsStr) -> Result<()> {
+        if let Some(name) = &self.name {
+            change::rename(self.dir, name, self.dir, to, false).map_err(io)?;
+        }
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Scaffold<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = tree::remove_unjudged(self.dir, name);
+        }
+    }
+}
+
+fn make_dir(dir: &Dir, name: &OsStr) -> Result<Dir> {
+    dir.create_dir(name).map_err(io)?;
+    match step::enter(dir, name).map_err(io)? {
+        step::Entered::Dir(dir) => Ok(dir),
+        step::Entered::Link(_) | step::Entered::Other => Err(ErrorKind::Conflict.into()),
+    }
+}
+
+/// The permission bits of the directory `name` of `dir` for its copy, which is complete now.
+fn copy_mode(dir: &Dir, name: &OsStr, copy: &Dir) -> Result<()> {
+    let metadata = step::see(dir, name).map_err(io)?.metadata;
+    let Ok(copy) = copy.open(".") else { return Ok(()) };
+    set_mode(&copy.into_std(), &metadata)
+}
+
+/// Set-id bits are not copied.
+#[cfg(unix)]
+fn set_mode(file: &File, like: &Metadata) -> Result<()> {
+    use cap_std::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(like.permissions().mode() & 0o777)).map_err(io)
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: &Metadata) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Making directories.
+//!
+//! May touch: `permit`, `resolve`.
+
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+
+use crate::access::{Access, Operation};
+use crate::error::{ErrorKind, Result};
+use crate::ops::{contradiction, io, slot};
+use crate::path::relative::RelPath;
+use crate::permit::{Permit, Receipt};
+use crate::resolve::slot::{Spot, look};
+use crate::resolve::step::{self, Entered};
+use crate::resolve::{Found, Slot, Want, again, on_the_way};
+use crate::root::Place;
+use crate::rule::{Level, is_reserved, may_alias};
+
+pub(crate) fn create_dir(place: Place, path: RelPath) -> Result<()> {
+    // Whatever has the name is in the way, with a slash behind it or without.
+    let permit = Permit::issue(place, path.of_any_kind(), Operation::CreateDir)?;
+    let (slot, mut receipt) = slot(permit, Want::Name, ErrorKind::AlreadyExists)?;
+    let outcome = create_in(&slot, &mut receipt);
+    receipt.close(outcome)
+}
+
+fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<()> {
+    if slot.level.as_dir < Access::Write {
+        return Err(ErrorKind::Protected.into());
+    }
+    if slot.see()?.is_some() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    slot.check_creatable()?;
+    receipt.commit()?;
+    slot.dir.create_dir(&slot.name).map_err(io)
+}
+
+/// The directory and the missing ones above it. What is there already is walked to as always; below the first missing name nothing can be
+/// but names, so all that is to be created is judged before the first is.
+pub(crate) fn create_dir_all(place: Place, path: RelPath) -> Result<()> {
+    let mut receipt = Permit::issue(place, path.clone(), Operation::CreateDirAll)?.spend();
+    let outcome = create_all(&mut receipt, &path);
+    receipt.close(outcome)
+}
+
+fn create_all(receipt: &mut Receipt, path: &RelPath) -> Result<()> {
+    let whole = match again(receipt, Want::Dir) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::Protected => return Err(error),
+        Err(error) => error,
+    };
+    let mut missing: Vec<OsString> = Vec::new();
+    let (mut refusal, mut at) = (whole, path.of_any_kind());
+    let (dir, level) = loop {
+        // A name that leads nowhere, and behind which the path goes back up, was meant to be there.
+        let Some((parent, name)) = at.split_last() else { return Err(refusal) };
+        let first = missing.is_empty();
+        missing.push(name.to_owned());
+        match on_the_way(receipt, &parent) {
+            Ok(Found::Dir(dir, level)) => {
+                let name = missing.last().map(OsString::as_os_str).unwrap_or_default();
+                // Something has the name, and leads to no directory: in the way at the end, not to be passed on the way.
+                if is_taken(&dir, name, receipt)? {
+                    return Err(if first { ErrorKind::AlreadyExists.into() } else { refusal });
+                }
+                break (dir, level);
+            }
+            Ok(_) => return Err(contradiction()),
+            Err(error) if error.kind() == ErrorKind::NotFound => refusal = error,
+            Err(error) => return Err(error),
+        }
+        at = parent.of_any_kind();
+    };
+    missing.reverse();
+    create_names(receipt, dir, level, &missing)
+}
+
+/// Whether something has the name.
+fn is_taken(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<bool> {
+    let exact = !receipt.place().root().rules.is_empty() && may_alias(name);
+    Ok(!matches!(look(dir, name, true, exact)?, Spot::Nothing))
+}
+
+fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsString]) -> Result<()> {
+    let root = Arc::clone(&receipt.authority().root);
+    let mut levels = Vec::new();
+    let mut at = level;
+    for name in names {
+        at = root.rules.enter(&at.stand, name);
+        if at.as_dir < Access::Write || is_reserved(name) {
+            return Err(ErrorKind::Protected.into());
+        }
+        levels.push(at.clone());
+    }
+    for (name, level) in names.iter().zip(levels) {
+        let exact = !root.rules.is_empty() && may_alias(name);
+        let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact };
+        slot.check_creatable()?;
+        receipt.commit()?;
+        match slot.dir.create_dir(name) {
+            // Somebody else wanted it as well.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(io)?,
+        }
+        dir = match step::enter(&slot.dir, name).map_err(io)? {
+            Entered::Dir(dir) => dir,
+            // What was made was taken away again.
+            Entered::Link(_) | Entered::Other => return Err(ErrorKind::Conflict.into()),
+        };
+    }
+    Ok(())
+}

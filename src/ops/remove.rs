@@ -1,0 +1,165 @@
+//! Removing files, links, directories and trees.
+//!
+//! May touch: `permit`, `resolve`, `change`. What names the directory that a path starts from, or ends with `..`, names no entry and is
+//! refused before anything is looked at.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, FileType};
+
+use crate::access::{Access, Operation};
+use crate::authority::Authority;
+use crate::change::tree::{self, Descent, Step};
+use crate::error::{ErrorKind, Result};
+use crate::ops::{TREE_LIMIT, io, slot};
+use crate::path::relative::RelPath;
+use crate::permit::{Permit, Receipt};
+use crate::resolve::slot::is_dir_or_link;
+use crate::resolve::step::{self, Entered, Seen};
+use crate::resolve::{Slot, Want, again};
+use crate::root::Place;
+use crate::rule::{Level, is_reserved};
+
+pub(crate) fn remove_file(place: Place, path: RelPath) -> Result<()> {
+    remove(place, path, Operation::RemoveFile, |slot, receipt, seen| {
+        if seen.metadata.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        receipt.commit()?;
+        slot.dir.remove_file(&slot.name).map_err(io)
+    })
+}
+
+pub(crate) fn remove_dir(place: Place, path: RelPath) -> Result<()> {
+    remove(place, path, Operation::RemoveDir, |slot, receipt, seen| {
+        if !seen.metadata.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        receipt.commit()?;
+        slot.dir.remove_dir(&slot.name).map_err(io)
+    })
+}
+
+pub(crate) fn remove_dir_all(place: Place, path: RelPath) -> Result<()> {
+    remove(place, path, Operation::RemoveDirAll, |slot, receipt, seen| {
+        if seen.metadata.is_symlink() {
+            receipt.commit()?;
+            return slot.dir.remove_file(&slot.name).map_err(io);
+        }
+        if !seen.metadata.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        let authority = receipt.authority().clone();
+        let doomed = Doomed { slot, authority: &authority };
+        doomed.judge()?;
+        receipt.commit()?;
+        doomed.remove()
+    })
+}
+
+fn remove(
+    place: Place,
+    path: RelPath,
+    operation: Operation,
+    remove: impl FnOnce(&Slot, &mut Receipt, &Seen) -> Result<()>,
+) -> Result<()> {
+    let (slot, mut receipt) = slot(Permit::issue(place, path, operation)?, Want::Name, ErrorKind::InvalidPath)?;
+    let outcome = remove_in(&slot, &mut receipt, remove);
+    receipt.close(outcome)
+}
+
+fn remove_in(slot: &Slot, receipt: &mut Receipt, remove: impl FnOnce(&Slot, &mut Receipt, &Seen) -> Result<()>) -> Result<()> {
+    let shared = Arc::clone(&receipt.authority().root.shared);
+    let _turn = shared.queue.turn([slot.key()?]);
+    let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
+    check(slot, receipt, &seen)?;
+    remove(slot, receipt, &seen)
+}
+
+/// The entry may be taken away, and is what its slash says that it is.
+pub(crate) fn check(slot: &Slot, receipt: &Receipt, seen: &Seen) -> Result<()> {
+    if slot.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write {
+        return Err(ErrorKind::Protected.into());
+    }
+    if slot.must_be_dir && !seen.metadata.is_dir() {
+        if seen.metadata.is_symlink() {
+            // The slash follows it, and tells what following it tells.
+            again(receipt, Want::Metadata)?;
+        }
+        return Err(ErrorKind::NotADirectory.into());
+    }
+    Ok(())
+}
+
+/// A directory that is to be removed with everything in it.
+struct Doomed<'a> {
+    slot: &'a Slot,
+    authority: &'a Authority,
+}
+
+impl Doomed<'_> {
+    /// Every name in the tree, before the first is removed.
+    fn judge(&self) -> Result<()> {
+        let mut descent = self.descend()?;
+        while let Some(step) = descent.next() {
+            self.authority.check()?;
+            if let Step::Name { dir, name, file_type } = step.map_err(io)? {
+                let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
+                if is_dir {
+                    descent.descend(&name, level).map_err(io)?;
+                }
+            }
+        }
+        if descent.is_over() { Err(ErrorKind::Limit.into()) } else { Ok(()) }
+    }
+
+    /// Each name is judged again: what appeared meanwhile was not there to be judged.
+    fn remove(&self) -> Result<()> {
+        let mut descent = self.descend()?;
+        while let Some(step) = descent.next() {
+            self.authority.check()?;
+            match step.map_err(io)? {
+                Step::Name { dir, name, file_type } => {
+                    let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
+                    tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?;
+                }
+                Step::Leave { dir, name } => dir.remove_dir(&name).map_err(io)?,
+            }
+        }
+        self.slot.dir.remove_dir(&self.slot.name).map_err(io)
+    }
+
+    fn descend(&self) -> Result<Descent<Level>> {
+        let Entered::Dir(top) = step::enter(&self.slot.dir, &self.slot.name).map_err(io)? else {
+            return Err(ErrorKind::Conflict.into());
+        };
+        Descent::new(top, self.slot.level.clone(), TREE_LIMIT).map_err(io)
+    }
+
+    fn judge_name(
+        &self,
+        descent: &Descent<Level>,
+        dir: &Dir,
+        name: &OsStr,
+        file_type: Option<FileType>,
+    ) -> Result<(Level, bool)> {
+        let file_type = type_of(dir, name, file_type)?;
+        let above = descent.known().map_or_else(Level::free, Level::clone);
+        let level = self.authority.root.rules.enter(&above.stand, name);
+        let dir_or_link = file_type.is_dir() || file_type.is_symlink();
+        // Leftovers of ours are in nobody's way.
+        if level.ceiling(dir_or_link) < Access::Write && !is_reserved(name) {
+            return Err(ErrorKind::Protected.into());
+        }
+        Ok((level, file_type.is_dir()))
+    }
+}
+
+/// The type that the listing told, or a look at the name.
+pub(crate) fn type_of(dir: &Dir, name: &OsStr, listed: Option<FileType>) -> Result<FileType> {
+    match listed {
+        Some(file_type) => Ok(file_type),
+        None => Ok(step::see(dir, name).map_err(io)?.metadata.file_type()),
+    }
+}

@@ -1,0 +1,206 @@
+//! Going through a tree: every name below a directory, by handles.
+//!
+//! May touch: `permit`, `resolve`, `change::tree`.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use crate::access::{Access, Operation};
+use crate::change::tree::{Descent, Step};
+use crate::error::{ErrorKind, Result};
+use crate::metadata::FileType;
+use crate::ops::list::Entry;
+use crate::ops::remove::type_of;
+use crate::ops::{TREE_LIMIT, contradiction, io};
+use crate::path::relative::RelPath;
+use crate::permit::Permit;
+use crate::resolve::{Found, Want, resolve};
+use crate::root::{Place, Start};
+use crate::rule::{Level, is_reserved};
+
+pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
+    let below_floor = match &place.start {
+        Some(start) => start.path.join(&path),
+        None => path.clone(),
+    };
+    let walked = Place { start: None, ..place.clone() };
+    let (found, receipt) = resolve(Permit::issue(place, path, Operation::Walk)?, Want::Dir)?;
+    let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
+    let descent = Descent::new(dir, Known { path: below_floor, level }, TREE_LIMIT).map_err(io);
+    receipt.close(descent.map(|descent| Walk {
+        place: walked,
+        descent,
+        ahead: None,
+        limits: Limits { depth: usize::MAX, entries: TREE_LIMIT, bytes: u64::MAX },
+        entries: 0,
+        bytes: 0,
+        hidden: 0,
+        cut: None,
+        ended: false,
+    }))
+}
+
+/// What is known of a directory on the way.
+struct Known {
+    /// Its path from the floor.
+    path: RelPath,
+    level: Level,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    depth: usize,
+    entries: usize,
+    bytes: u64,
+}
+
+/// Why a [`Walk`] did not show everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cut {
+    /// There are directories deeper than [`Walk::max_depth`].
+    Depth,
+    /// There are more entries than [`Walk::max_entries`].
+    Entries,
+    /// The names are longer than [`Walk::max_bytes`] together.
+    Bytes,
+}
+
+/// Every entry below a directory: a directory before what is in it, each directory once, links as links.
+///
+/// The number of descriptors is bounded whatever the size and depth of the tree. Entries open through the directory that they were found
+/// in, and are judged again. Names that a rule hides are left out and counted. A directory that cannot be read is one error, and the walk
+/// goes on behind it; one that disappears meanwhile is passed over. Each step checks again that the authority holds; if it does not, one
+/// error ends the walk. Dropping it gives it up.
+#[must_use = "an iterator does nothing until it is used"]
+pub struct Walk {
+    place: Place,
+    descent: Descent<Known>,
+    /// A directory that was shown and is to be entered next.
+    ahead: Option<(Entry, Known)>,
+    limits: Limits,
+    entries: usize,
+    bytes: u64,
+    hidden: u64,
+    cut: Option<Cut>,
+    ended: bool,
+}
+
+impl Walk {
+    /// Shows what is at most `depth` names below the directory. Default: no limit.
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.limits.depth = depth;
+        self
+    }
+
+    /// Shows at most `count` entries. Default, and most: 1,000,000.
+    pub fn max_entries(mut self, count: usize) -> Self {
+        self.limits.entries = count.min(TREE_LIMIT);
+        self
+    }
+
+    /// Shows entries until their paths below the directory are `bytes` long together. Default: no limit.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.limits.bytes = bytes;
+        self
+    }
+
+    /// Whether something was left out because of a limit, so far.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
+    /// How many names were left out because of rules, so far; what is below them is not counted.
+    #[must_use]
+    pub fn hidden(&self) -> u64 {
+        self.hidden
+    }
+
+    fn step(&mut self) -> Option<Result<Entry>> {
+        if let Some((entry, known)) = self.ahead.take() {
+            match self.descent.descend(entry.name(), known) {
+                Ok(_) => {}
+                // Removed or exchanged meanwhile.
+                Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
+                Err(error) => return Some(Err(io(error).about(entry.uri()))),
+            }
+        }
+        loop {
+            let (dir, name, listed) = match self.descent.next() {
+                None => {
+                    if self.descent.is_over() {
+                        self.cut = Some(Cut::Entries);
+                    }
+                    return None;
+                }
+                Some(Ok(Step::Name { dir, name, file_type })) => (dir, name, file_type),
+                Some(Ok(Step::Leave { .. })) => continue,
+                // A directory above was exchanged or removed: what is left of it is not shown.
+                Some(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Some(Err(error)) => return Some(Err(io(error))),
+            };
+            if is_reserved(&name) {
+                continue;
+            }
+            let known = self.descent.known()?;
+            let level = self.place.root().rules.enter(&known.level.stand, &name);
+            let file_type = match type_of(&dir, &name, listed) {
+                Ok(file_type) => FileType::from(file_type),
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(_) => FileType::Special,
+            };
+            if level.ceiling(matches!(file_type, FileType::Dir | FileType::Symlink)) < Access::List {
+                self.hidden += 1;
+                continue;
+            }
+            let start = Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() };
+            let path = known.path.join(&RelPath::single(&name));
+            let length = u64::try_from(path.as_os_str().len()).unwrap_or(u64::MAX);
+            if self.entries >= self.limits.entries || self.bytes.saturating_add(length) > self.limits.bytes {
+                self.cut = Some(if self.entries >= self.limits.entries { Cut::Entries } else { Cut::Bytes });
+                return None;
+            }
+            self.entries += 1;
+            self.bytes += length;
+            let entry = Entry::new(Place { start: Some(start), ..self.place.clone() }, name, file_type);
+            if file_type == FileType::Dir {
+                if self.descent.depth() < self.limits.depth {
+                    self.ahead = Some((entry.clone(), Known { path, level }));
+                } else {
+                    self.cut = Some(Cut::Depth);
+                }
+            }
+            return Some(Ok(entry));
+        }
+    }
+}
+
+impl Iterator for Walk {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        if let Err(kind) = self.place.authority.check() {
+            self.ended = true;
+            return Some(Err(kind.into()));
+        }
+        let step = self.step();
+        self.ended = step.is_none();
+        step
+    }
+}
+
+impl FusedIterator for Walk {}
+
+impl fmt::Debug for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Walk")
+            .field("root", &self.place.root().name.as_str())
+            .field("entries", &self.entries)
+            .finish_non_exhaustive()
+    }
+}

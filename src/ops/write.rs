@@ -1,0 +1,221 @@
+//! Writing files: replacing, creating, adding, cutting.
+//!
+//! May touch: `permit`, `resolve`, `change`. Replacing is ALL-OR-NOTHING; adding and cutting are done in place, and named as not atomic.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use cap_std::fs::Metadata;
+
+use crate::access::{Access, Operation};
+use crate::change::{self, Snapshot, Temp};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
+use crate::identity::Identity;
+use crate::ops::{io, slot};
+use crate::path::relative::RelPath;
+use crate::permit::{Permit, Receipt};
+use crate::resolve::slot::is_dir_or_link;
+use crate::resolve::step::{self, Opened, Seen};
+use crate::resolve::{Slot, Want, is_kernel_file};
+use crate::root::Place;
+
+pub(crate) fn write(place: Place, path: RelPath, contents: &[u8]) -> Result<()> {
+    let permit = Permit::issue(place, path, Operation::Write)?;
+    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
+    let outcome = match slot.must_be_dir {
+        true => Err(ErrorKind::IsADirectory.into()),
+        false => replace(&slot, &mut receipt, true, None, |_, file| file.write_all(contents).map_err(io)),
+    };
+    receipt.close(outcome)
+}
+
+/// Reads the file and replaces it by what `edit` makes of it, with nothing of ours in between.
+pub(crate) fn update(place: Place, path: RelPath, edit: impl FnOnce(Vec<u8>) -> Result<Vec<u8>>) -> Result<()> {
+    let limit = place.root().shared.read_limit;
+    let permit = Permit::issue(place, path, Operation::Update)?;
+    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
+    let change = |old: Option<&mut std::fs::File>, file: &mut std::fs::File| {
+        let Some(old) = old else { return Err(ErrorKind::NotFound.into()) };
+        let mut bytes = Vec::new();
+        old.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+            return Err(Error::too_large(limit));
+        }
+        file.write_all(&edit(bytes)?).map_err(io)
+    };
+    let outcome = existing_file(&slot).and_then(|()| replace(&slot, &mut receipt, true, None, change));
+    receipt.close(outcome)
+}
+
+/// Puts a new file where the slot is. Without `over`, what is there stays, and is `already-exists`. `like`: a file that a new one takes after.
+/// `fill` gets the old file, if one is there, and the new one to write to.
+pub(crate) fn replace(
+    slot: &Slot,
+    receipt: &mut Receipt,
+    over: bool,
+    like: Option<&Metadata>,
+    fill: impl FnOnce(Option<&mut std::fs::File>, &mut std::fs::File) -> Result<()>,
+) -> Result<()> {
+    let shared = Arc::clone(&receipt.authority().root.shared);
+    let _turn = shared.queue.turn([slot.key()?]);
+    prepare(slot, &shared.queue)?;
+    let seen = slot.see()?;
+    if seen.is_some() && !over {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    let mut old = match &seen {
+        Some(seen) => Some(open_old(slot, receipt, seen)?),
+        None => {
+            slot.check_creatable()?;
+            None
+        }
+    };
+    let mut temp = Temp::new(&slot.dir).map_err(io)?;
+    fill(old.as_mut().map(|(file, _)| file), temp.file())?;
+    let metadata = old.as_ref().map(|(_, metadata)| metadata);
+    temp.finish(metadata.or(like)).map_err(io)?;
+    receipt.commit()?;
+    // Whoever is not one of ours stands in no queue: what was read must be what is replaced.
+    let now = slot.see()?.map(|seen| Snapshot::of(&seen.metadata));
+    if now != metadata.map(Snapshot::of) {
+        return Err(ErrorKind::Conflict.into());
+    }
+    match temp.place(&slot.name, metadata.is_some()) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(ErrorKind::Conflict.into()),
+        outcome => outcome.map_err(io)?,
+    }
+    change::sync_dir(&slot.dir).map_err(io)
+}
+
+/// Once in each directory, what an interrupted process left is taken away.
+pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
+    if queue.is_first_in(Identity::of(&slot.dir).map_err(io)?) {
+        change::sweep(&slot.dir);
+    }
+    Ok(())
+}
+
+/// The file that is to be replaced, open for reading: of a kind that may be, and one that this process could change in place. A rename would
+/// not ask for that.
+fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen) -> Result<(std::fs::File, Metadata)> {
+    check_kind(slot, &seen.metadata)?;
+    let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(io)?;
+    check_file(slot, receipt, &changeable, &metadata)?;
+    match step::open(&slot.dir, &slot.name) {
+        Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
+        Ok(_) => Err(ErrorKind::Conflict.into()),
+        // Not to be read, and still to be replaced.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok((changeable, metadata)),
+        Err(error) => Err(io(error)),
+    }
+}
+
+/// By what was seen before anything is opened, so that no pipe is let go by it.
+fn check_kind(slot: &Slot, metadata: &Metadata) -> Result<()> {
+    if slot.level.ceiling(is_dir_or_link(metadata)) < Access::Write {
+        return Err(ErrorKind::Protected.into());
+    }
+    if metadata.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    // It was no link a moment ago.
+    if metadata.is_symlink() {
+        return Err(ErrorKind::Conflict.into());
+    }
+    if metadata.is_file() { Ok(()) } else { Err(ErrorKind::SpecialFile.into()) }
+}
+
+/// By the handle.
+fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &Metadata) -> Result<()> {
+    check_kind(slot, metadata)?;
+    if is_kernel_file(receipt.place(), file, metadata) { Err(ErrorKind::SpecialFile.into()) } else { Ok(()) }
+}
+
+/// Something is there, and it is not called a directory.
+fn existing_file(slot: &Slot) -> Result<()> {
+    let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
+    match (slot.must_be_dir, seen.metadata.is_dir()) {
+        (false, _) => Ok(()),
+        (true, true) => Err(ErrorKind::IsADirectory.into()),
+        (true, false) => Err(ErrorKind::NotADirectory.into()),
+    }
+}
+
+pub(crate) fn create_new(place: Place, path: RelPath) -> Result<File> {
+    let authority = place.authority.clone();
+    let permit = Permit::issue(place, path, Operation::CreateNew)?;
+    let (slot, mut receipt) = slot(permit, Want::Name, ErrorKind::AlreadyExists)?;
+    let outcome = create_in(&slot, &mut receipt);
+    receipt.close(outcome.map(|(file, metadata)| File::new(file, metadata, authority, Access::Write)))
+}
+
+fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metadata)> {
+    if slot.must_be_dir {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if slot.see()?.is_some() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    slot.check_creatable()?;
+    receipt.commit()?;
+    let file = step::create_file(&slot.dir, &slot.name).map_err(io)?;
+    let metadata = Metadata::from_file(&file).map_err(io)?;
+    Ok((file, metadata))
+}
+
+pub(crate) fn append(place: Place, path: RelPath, contents: &[u8]) -> Result<()> {
+    let permit = Permit::issue(place, path, Operation::Append)?;
+    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
+    let outcome = append_in(&slot, &mut receipt, contents);
+    receipt.close(outcome)
+}
+
+fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> {
+    let shared = Arc::clone(&receipt.authority().root.shared);
+    let _turn = shared.queue.turn([slot.key()?]);
+    if slot.must_be_dir {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    let mut file = match slot.see()? {
+        Some(seen) => open_in_place(slot, receipt, &seen, true)?,
+        None => {
+            slot.check_creatable()?;
+            receipt.commit()?;
+            step::create_file(&slot.dir, &slot.name).map_err(io)?
+        }
+    };
+    let before = file.metadata().map_err(io)?.len();
+    receipt.commit()?;
+    let written = file.write_all(contents);
+    if written.is_err() {
+        // What did not fit is taken back, so that the next try does not add it twice.
+        let _ = file.set_len(before);
+    }
+    written.map_err(io)
+}
+
+pub(crate) fn set_len(place: Place, path: RelPath, len: u64) -> Result<()> {
+    let permit = Permit::issue(place, path, Operation::SetLen)?;
+    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
+    let outcome = set_len_in(&slot, &mut receipt, len);
+    receipt.close(outcome)
+}
+
+fn set_len_in(slot: &Slot, receipt: &mut Receipt, len: u64) -> Result<()> {
+    let shared = Arc::clone(&receipt.authority().root.shared);
+    let _turn = shared.queue.turn([slot.key()?]);
+    existing_file(slot)?;
+    let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
+    let file = open_in_place(slot, receipt, &seen, false)?;
+    receipt.commit()?;
+    file.set_len(len).map_err(io)
+}
+
+/// A file to be changed in place: open for writing, of the right kind, and with one name only, since a change would reach the others.
+fn open_in_place(slot: &Slot, receipt: &Receipt, seen: &Seen, append: bool) -> Result<std::fs::File> {
+    check_kind(slot, &seen.metadata)?;
+    let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(io)?;
+    check_file(slot, receipt, &file, &metadata)?;
+    if change::names_of(&metadata) > 1 { Err(ErrorKind::HardLinked.into()) } else { Ok(file) }
+}

@@ -1,0 +1,121 @@
+//! What the rules say, asked for each name before the name is opened.
+//!
+//! May touch: `rule`. No I/O: the walk tells where it goes, and does not go where it is refused.
+
+use std::ffi::OsStr;
+
+use crate::access::Access;
+use crate::error::ErrorKind;
+use crate::path::relative::{RelPath, Step};
+use crate::root::Place;
+use crate::rule::{Level, Rules, is_reserved, may_alias};
+
+/// Is asked about every name before the name is opened, and told when the walk goes back.
+pub(crate) trait Judge {
+    /// About to look at `name` in the current directory. `last`: the walk may end with it.
+    fn enter(&mut self, name: &OsStr, last: bool) -> Result<(), ErrorKind>;
+    /// The name entered last turned out to be a link that is to be followed.
+    fn link(&mut self, last: bool) -> Result<(), ErrorKind>;
+    /// Back to the parent of the name entered last.
+    fn leave(&mut self);
+    /// Back to the floor.
+    fn restart(&mut self);
+    /// Whether `name` counts only where the directory's own listing holds it to the byte.
+    fn is_exact(&self, name: &OsStr) -> bool;
+    /// What the rules say of where the walk stands.
+    fn level(&self) -> Level;
+}
+
+/// Judges by the rules of the root, along the names that are really walked.
+pub(crate) struct RuleJudge<'a> {
+    rules: &'a Rules,
+    floor: Level,
+    /// From where the walk began down to the name entered last. Never empty.
+    at: Level,
+    above: Vec<Level>,
+    need: Access,
+}
+
+impl<'a> RuleJudge<'a> {
+    pub(crate) fn new(place: &'a Place, need: Access) -> Self {
+        Self { rules: &place.root().rules, floor: place.floor_level(), at: place.start_level(), above: Vec::new(), need }
+    }
+
+    /// Whether there is nothing to judge but reserved names.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether a path can be judged only while it is walked: by `..`, or by a name that a disk may take for another one.
+    pub(crate) fn needs_walk(&self, path: &RelPath) -> bool {
+        let ambiguous = |step| match step {
+            Step::Parent => true,
+            Step::Name(name) => may_alias(name),
+        };
+        !self.is_empty() && path.steps().any(ambiguous)
+    }
+
+    /// The names walked were exactly the ones that this level stands for.
+    pub(crate) fn arrive(&mut self, level: Level) {
+        self.at = level;
+    }
+
+    /// What the path led to allows what is to be done.
+    pub(crate) fn finish(&self, dir_or_link: bool) -> Result<(), ErrorKind> {
+        allow(self.at.ceiling(dir_or_link) >= self.need)
+    }
+}
+
+impl Judge for RuleJudge<'_> {
+    fn enter(&mut self, name: &OsStr, last: bool) -> Result<(), ErrorKind> {
+        let level = self.rules.enter(&self.at.stand, name);
+        allow(!is_reserved(name) && if last { level.as_file >= self.need } else { level.as_dir >= Access::List })?;
+        self.above.push(std::mem::replace(&mut self.at, level));
+        Ok(())
+    }
+
+    fn link(&mut self, last: bool) -> Result<(), ErrorKind> {
+        allow(self.at.as_dir >= if last { self.need } else { Access::List })
+    }
+
+    fn leave(&mut self) {
+        self.at = self.above.pop().unwrap_or_else(|| self.floor.clone());
+    }
+
+    fn restart(&mut self) {
+        self.above.clear();
+        self.at = self.floor.clone();
+    }
+
+    fn is_exact(&self, name: &OsStr) -> bool {
+        !self.is_empty() && may_alias(name)
+    }
+
+    fn level(&self) -> Level {
+        self.at.clone()
+    }
+}
+
+fn allow(allowed: bool) -> Result<(), ErrorKind> {
+    if allowed { Ok(()) } else { Err(ErrorKind::Protected) }
+}
+
+/// For a path that was judged already, and is only measured.
+pub(crate) struct NoRules;
+
+impl Judge for NoRules {
+    fn enter(&mut self, _: &OsStr, _: bool) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+    fn link(&mut self, _: bool) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+    fn leave(&mut self) {}
+    fn restart(&mut self) {}
+    fn is_exact(&self, _: &OsStr) -> bool {
+        false
+    }
+    fn level(&self) -> Level {
+        Level::free()
+    }
+}

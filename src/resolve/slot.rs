@@ -1,0 +1,111 @@
+//! A name in a held directory: what everything acts on that creates, replaces, renames or removes.
+//!
+//! May touch: one held directory and its listing. The name is a single component, so whatever is done with it is done in that directory.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use cap_std::fs::{Dir, Metadata};
+
+use crate::error::{Detail, Error, ErrorKind};
+use crate::identity::Identity;
+use crate::path::relative::may_fold;
+use crate::queue::Key;
+use crate::resolve::fold::{self, Fold};
+use crate::resolve::step::{self, Seen};
+use crate::rule::Level;
+
+/// The place of an entry: the directory, the name, and what the rules say of it.
+pub(crate) struct Slot {
+    pub(crate) dir: Dir,
+    pub(crate) name: OsString,
+    pub(crate) level: Level,
+    /// A slash stood behind the name.
+    pub(crate) must_be_dir: bool,
+    /// Below a root with rules, a disk may take the name for another one.
+    pub(crate) exact: bool,
+}
+
+/// What is at a name, once every form is settled in which the name may be meant.
+pub(crate) enum Spot {
+    Nothing,
+    /// By this name, which may be another Unicode form of the one that was asked for.
+    Entry {
+        name: OsString,
+        seen: Seen,
+    },
+}
+
+/// Looks at `name`. `typed`: another Unicode form counts, where exactly one is there. `exact`: it counts only as the listing has it.
+pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<Spot, Error> {
+    let io = |error: io::Error| Error::from_io(&error);
+    let there = match step::see(dir, name) {
+        Ok(seen) => Some(seen),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(io(error)),
+    };
+    if let Some(seen) = there {
+        if exact && !holds_exactly(dir, name).map_err(io)? {
+            // The disk takes the name for another one, which was not judged.
+            return Err(ErrorKind::Protected.into());
+        }
+        return Ok(Spot::Entry { name: name.to_owned(), seen });
+    }
+    if !typed || !may_fold(name) {
+        return Ok(Spot::Nothing);
+    }
+    match fold::find(dir, name) {
+        Fold::One(found) if found != name => Ok(match step::see(dir, &found) {
+            Ok(seen) => Spot::Entry { name: found, seen },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Spot::Nothing,
+            Err(error) => return Err(io(error)),
+        }),
+        Fold::One(_) | Fold::Nothing => Ok(Spot::Nothing),
+        Fold::Several => Err(Error::detailed(ErrorKind::Ambiguous, Detail::SeveralForms)),
+    }
+}
+
+/// Whether the directory's listing holds exactly these bytes: what disks that fold or trim names do not hide.
+pub(crate) fn holds_exactly(dir: &Dir, name: &OsStr) -> io::Result<bool> {
+    for entry in dir.entries()? {
+        if entry?.file_name() == name {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl Slot {
+    /// What is there now.
+    pub(crate) fn see(&self) -> Result<Option<Seen>, Error> {
+        match step::see(&self.dir, &self.name) {
+            Ok(seen) => Ok(Some(seen)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::from_io(&error)),
+        }
+    }
+
+    /// Whose turn it is to change it.
+    pub(crate) fn key(&self) -> Result<Key, Error> {
+        let parent = Identity::of(&self.dir).map_err(|error| Error::from_io(&error))?;
+        Ok(Key::new(parent, &self.name))
+    }
+
+    /// Creates nothing, but makes sure that what is created here will have this name and no other: on a disk that folds or trims names, by
+    /// an empty file that is made, looked for in the listing, and removed.
+    pub(crate) fn check_creatable(&self) -> Result<(), Error> {
+        if !self.exact {
+            return Ok(());
+        }
+        let io = |error: io::Error| Error::from_io(&error);
+        step::create_file(&self.dir, &self.name).map_err(io)?;
+        let held = holds_exactly(&self.dir, &self.name);
+        self.dir.remove_file(&self.name).map_err(io)?;
+        if held.map_err(io)? { Ok(()) } else { Err(ErrorKind::Protected.into()) }
+    }
+}
+
+/// Whether a thing is a directory, or a link, which may lead to one.
+pub(crate) fn is_dir_or_link(metadata: &Metadata) -> bool {
+    metadata.is_dir() || metadata.is_symlink()
+}

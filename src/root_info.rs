@@ -1,0 +1,83 @@
+//! What may be told of a root.
+//!
+//! May touch: `root`, `authority`. The one place where a host path is given out, on purpose and by its name.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::access::Access;
+use crate::authority::Authority;
+use crate::path::relative::RelPath;
+use crate::path::uri;
+use crate::root::{Floor, Place};
+
+/// What may be told of a root, as the set that listed it sees it.
+#[derive(Clone)]
+pub struct RootInfo {
+    place: Place,
+}
+
+impl RootInfo {
+    pub(crate) fn new(authority: Authority, floor: Floor) -> Self {
+        Self { place: Place::new(authority, floor) }
+    }
+
+    /// The name, as in `root://NAME/`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.place.root().name.as_str()
+    }
+
+    /// What was granted, or what is left of it.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.place.authority.access()
+    }
+
+    /// Whether names may be taken away.
+    #[must_use]
+    pub fn may_delete(&self) -> bool {
+        self.access() == Access::Write && !self.place.authority.no_delete()
+    }
+
+    /// The rules that hold in it, as `(glob, access)`: the operator's, and those that come from roots around and inside it.
+    pub fn rules(&self) -> impl Iterator<Item = (&str, Access)> {
+        self.place.root().rules.list()
+    }
+
+    /// The name of a root around it that has more access, if there is one: what this root may not is refused there as well.
+    #[must_use]
+    pub fn inside(&self) -> Option<&str> {
+        self.place.root().inside.as_deref()
+    }
+
+    /// Whether its directory is missing now. A root that was missing at start is looked for again each time; one that was there and was
+    /// removed, moved away, replaced or mounted over is absent, whatever has its name, until that very directory is back.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        !self.place.root().is_present()
+    }
+
+    /// The directory as the operator named it, made absolute. A host path: for the operator, and for callers only where the operator
+    /// agreed that they may see it.
+    #[must_use]
+    pub fn host_path(&self) -> PathBuf {
+        let given = &self.place.root().given;
+        match &self.place.floor {
+            Floor::Names(names) if !names.is_empty() => given.join(names.as_os_str()),
+            _ => given.clone(),
+        }
+    }
+
+    /// The root's URI, `root://NAME/`; of a narrowed set, that of its directory.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        uri::write(&self.place.root().name, &self.place.path_from_root(&RelPath::default()))
+    }
+}
+
+impl fmt::Debug for RootInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place.root().fmt(f)
+    }
+}

@@ -1,0 +1,443 @@
+//! Rules: a glob over names with a ceiling of access, and where a directory stands in all of them.
+//!
+//! May touch: `access`, the error details. No I/O (PURE-CORE). Each pattern is an automaton over names: a directory stands in a set of its
+//! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+
+use unicase::UniCase;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::access::Access;
+use crate::error::Detail;
+use crate::path::relative::{RelPath, Step};
+
+/// Most names in one pattern: its states fit into one word.
+const PIECES: usize = 62;
+/// Longest pattern, in bytes.
+const PATTERN_LIMIT: usize = 4095;
+
+/// What names of temporary files begin and end with. No caller can name, list or create one.
+pub(crate) const RESERVED_START: &str = ".cap-roots-";
+pub(crate) const RESERVED_END: &str = ".tmp";
+
+/// `name` as it is compared: canonical caseless matching (Unicode 3.13, D145), composed.
+pub(crate) fn fold(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() {
+        return if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Cow::Owned(name.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(name)
+        };
+    }
+    let decomposed: String = name.nfd().collect();
+    Cow::Owned(UniCase::unicode(decomposed).to_folded_case().nfc().collect())
+}
+
+/// Whether this is the name of a temporary file of ours, in any spelling that a disk may take for one.
+pub(crate) fn is_reserved(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    if bytes.first() != Some(&b'.') {
+        return false;
+    }
+    let text = name.to_string_lossy();
+    let folded = fold(text.trim_end_matches(['.', ' ']));
+    folded.starts_with(RESERVED_START) && folded.ends_with(RESERVED_END)
+}
+
+/// Whether some disk takes the name for another one: by folding (beyond ASCII case, which rules fold themselves), by short aliases, or by
+/// trimming. Below a root with rules such a name counts only where the parent's listing holds exactly these bytes.
+pub(crate) fn may_alias(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    bytes.iter().any(|byte| !byte.is_ascii() || *byte == b'~') || bytes.ends_with(b".") || bytes.ends_with(b" ")
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// `*`
+    Any,
+    /// `?`
+    One,
+    Char(char),
+    /// `[a-z]`, `[!a-z]`
+    Set {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    /// `**`: any number of names.
+    Depth,
+    Name(Vec<Token>),
+}
+
+/// One pattern with its ceilings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// The pattern as the operator wrote it.
+    glob: String,
+    pieces: Vec<Piece>,
+    /// Where it stands at the top.
+    start: u64,
+    dirs_only: bool,
+    /// The ceiling of a name that matches.
+    own: Access,
+    /// The ceiling of everything below it.
+    below: Access,
+}
+
+impl Rule {
+    /// Reads `glob`: `*`, `?`, `[...]` within a name, `**` alone as a name. Without a slash before its end it matches at any depth; with
+    /// one, from the top. A slash at the end means directories only.
+    pub(crate) fn parse(glob: &str, access: Access) -> Result<Self, Detail> {
+        let refuse = |why| Err(Detail::Rule(why));
+        if glob.len() > PATTERN_LIMIT {
+            return Err(Detail::PathTooLong { limit: PATTERN_LIMIT });
+        }
+        if glob.contains(char::is_control) {
+            return Err(Detail::Control);
+        }
+        if glob.contains('\\') {
+            return refuse("names are separated by /; write a literal * as [*]");
+        }
+        if glob.starts_with('!') {
+            return refuse("a rule only takes away, so nothing can be excepted with !");
+        }
+        if glob == "~" || glob.starts_with("~/") {
+            return refuse("a rule is written from the top of a root, not from the home directory");
+        }
+        let folded = fold(glob);
+        let (text, dirs_only) = match folded.strip_suffix('/') {
+            Some(text) => (text, true),
+            None => (&*folded, false),
+        };
+        let anchored = text.contains('/');
+        let text = text.strip_prefix('/').unwrap_or(text);
+        let mut pieces = if anchored { Vec::new() } else { vec![Piece::Depth] };
+        for name in text.split('/') {
+            match name {
+                "" => return refuse("it has an empty name"),
+                "." | ".." => return refuse("it has . or .. as a name"),
+                "**" => pieces.push(Piece::Depth),
+                name if name.contains("**") => return refuse("** stands alone between slashes"),
+                name => pieces.push(Piece::Name(tokens(name).ok_or(Detail::Rule("a [ has no ], or is empty"))?)),
+            }
+        }
+        pieces.dedup_by(|a, b| *a == Piece::Depth && *b == Piece::Depth);
+        // `X/**` is about what is below X; X itself must stay what it is, or another X could be put there.
+        let inside = pieces.pop_if(|last| *last == Piece::Depth).is_some();
+        if pieces.len() > PIECES {
+            return refuse("it has too many names");
+        }
+        let own = if inside { access.max(Access::Read) } else { access };
+        Ok(Self { glob: glob.to_owned(), pieces, start: 1, dirs_only: dirs_only && !inside, own, below: access })
+    }
+
+    /// A rule for one place: its own ceiling, and that of everything below it.
+    pub(crate) fn place(names: &RelPath, own: Access, below: Access) -> Self {
+        let pieces = literal(names);
+        Self { glob: format!("/{}", names.as_os_str().to_string_lossy()), pieces, start: 1, dirs_only: false, own, below }
+    }
+
+    /// The same rule of a root that lies at `names` below another, seen from that one. `None`: too deep to be told.
+    pub(crate) fn seen_from_above(&self, names: &RelPath) -> Option<Self> {
+        let mut pieces = literal(names);
+        pieces.extend(self.pieces.iter().cloned());
+        (pieces.len() <= PIECES).then(|| Self { pieces, ..self.clone() })
+    }
+
+    /// Whether both match alike from the same state on.
+    fn is_like(&self, other: &Rule) -> bool {
+        let shape = |rule: &Rule| (rule.dirs_only, rule.own, rule.below);
+        self.pieces == other.pieces && shape(self) == shape(other)
+    }
+
+    pub(crate) fn is_at_any_depth(&self) -> bool {
+        self.pieces.first() == Some(&Piece::Depth)
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        self.below.min(self.own)
+    }
+
+    pub(crate) fn glob(&self) -> &str {
+        &self.glob
+    }
+
+    /// All states that can be reached from `states` without a name.
+    fn close(&self, mut states: u64) -> u64 {
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if *piece == Piece::Depth && states & (1 << index) != 0 {
+                states |= 1 << (index + 1);
+            }
+        }
+        states
+    }
+
+    fn step(&self, states: u64, name: &[char]) -> u64 {
+        let mut next = 0;
+        for (index, piece) in self.pieces.iter().enumerate().filter(|(index, _)| states & (1 << index) != 0) {
+            match piece {
+                Piece::Depth => next |= 1 << index,
+                Piece::Name(tokens) if matches(tokens, name) => next |= 1 << (index + 1),
+                Piece::Name(_) => {}
+            }
+        }
+        self.close(next)
+    }
+
+    fn accepts(&self, states: u64) -> bool {
+        states & (1 << self.pieces.len()) != 0
+    }
+}
+
+fn literal(names: &RelPath) -> Vec<Piece> {
+    let name = |step| match step {
+        Step::Name(name) => Some(Piece::Name(fold(&name.to_string_lossy()).chars().map(Token::Char).collect())),
+        Step::Parent => None,
+    };
+    names.steps().filter_map(name).collect()
+}
+
+/// The tokens of one name of a pattern; `None` for a bracket that is not closed or holds nothing.
+fn tokens(name: &str) -> Option<Vec<Token>> {
+    let mut out = Vec::new();
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '*' => Token::Any,
+            '?' => Token::One,
+            '[' => {
+                let negated = chars.next_if(|c| matches!(c, '!' | '^')).is_some();
+                let mut ranges = Vec::new();
+                loop {
+                    match chars.next()? {
+                        ']' if !ranges.is_empty() => break,
+                        first if chars.peek() == Some(&'-') => {
+                            chars.next();
+                            match chars.next()? {
+                                // A hyphen before the end is one.
+                                ']' => {
+                                    ranges.extend([(first, first), ('-', '-')]);
+                                    break;
+                                }
+                                last => ranges.push((first, last)),
+                            }
+                        }
+                        only => ranges.push((only, only)),
+                    }
+                }
+                Token::Set { negated, ranges }
+            }
+            c => Token::Char(c),
+        });
+    }
+    Some(out)
+}
+
+/// Glob matching with one mark to go back to: the last `*` may take one character more.
+fn matches(tokens: &[Token], name: &[char]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(c) = name.get(read) {
+        let fits = match tokens.get(at) {
+            Some(Token::Any) => {
+                star = Some((at, read));
+                at += 1;
+                continue;
+            }
+            Some(Token::One) => true,
+            Some(Token::Char(own)) => own == c,
+            Some(Token::Set { negated, ranges }) => ranges.iter().any(|(low, high)| low <= c && c <= high) != *negated,
+            None => false,
+        };
+        if fits {
+            (at, read) = (at + 1, read + 1);
+        } else if let Some((back, from)) = star {
+            star = Some((back, from + 1));
+            (at, read) = (back + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    tokens.get(at..).is_some_and(|rest| rest.iter().all(|token| *token == Token::Any))
+}
+
+/// Where a directory stands in every rule: what is true of all names below it. Two directories that stand alike have rules that match
+/// the same names below them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    states: Vec<u64>,
+    /// The ceiling of everything below, from rules that matched on the way.
+    below: Access,
+}
+
+/// What the rules say of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// Its ceiling if it is neither a directory nor a link.
+    pub(crate) as_file: Access,
+    /// Its ceiling if it is a directory, or a link, which may lead to one.
+    pub(crate) as_dir: Access,
+    pub(crate) stand: Stand,
+}
+
+impl Level {
+    /// Of a place without rules.
+    pub(crate) fn free() -> Self {
+        let all = Access::Write;
+        Self { as_file: all, as_dir: all, stand: Stand { states: Vec::new(), below: all } }
+    }
+
+    /// The ceiling once the type is known.
+    pub(crate) fn ceiling(&self, dir_or_link: bool) -> Access {
+        if dir_or_link { self.as_dir } else { self.as_file }
+    }
+}
+
+/// The rules that hold in one root: its own, and those of the roots around and inside it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    rules: Vec<Rule>,
+    top: Level,
+}
+
+impl Rules {
+    /// `ceiling`: of everything in the root, from rules of the roots around it.
+    pub(crate) fn new(rules: Vec<Rule>, ceiling: Access) -> Self {
+        // A ceiling of everything takes nothing away.
+        let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.own.min(rule.below) < Access::Write).collect();
+        let states = rules.iter().map(|rule| rule.close(rule.start)).collect();
+        let top = settle(&rules, states, ceiling);
+        Self { rules, top }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.top.stand.below == Access::Write
+    }
+
+    /// The root itself.
+    pub(crate) fn top(&self) -> &Level {
+        &self.top
+    }
+
+    /// `name` in a directory that stands at `stand`.
+    pub(crate) fn enter(&self, stand: &Stand, name: &OsStr) -> Level {
+        if stand.states.iter().all(|states| *states == 0) {
+            let below = stand.below;
+            return Level { as_file: below, as_dir: below, stand: stand.clone() };
+        }
+        let name: Vec<char> = fold(&name.to_string_lossy()).chars().collect();
+        let states = self.rules.iter().zip(&stand.states).map(|(rule, states)| rule.step(*states, &name)).collect();
+        settle(&self.rules, states, stand.below)
+    }
+
+    /// Every rule, as `(glob, access)`.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (&str, Access)> {
+        self.rules.iter().map(|rule| (rule.glob(), rule.access()))
+    }
+
+    /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`.
+    pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<String> {
+        let mut states = from.stand.states.clone();
+        let mut found = Vec::new();
+        for step in path.steps() {
+            let Step::Name(name) = step else { break };
+            let name: Vec<char> = fold(&name.to_string_lossy()).chars().collect();
+            for (rule, states) in self.rules.iter().zip(&mut states) {
+                *states = rule.step(*states, &name);
+                if rule.accepts(*states) {
+                    found.push(format!("{}={}", rule.glob(), rule.access()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The directory at `names` below the root.
+    pub(crate) fn level(&self, names: &RelPath) -> Level {
+        let mut level = self.top.clone();
+        for step in names.steps() {
+            if let Step::Name(name) = step {
+                level = self.enter(&level.stand, name);
+            }
+        }
+        level
+    }
+
+    /// The rules as they hold in a root at `names` below this one, and the ceiling of everything in it.
+    pub(crate) fn seen_from_inside(&self, names: &RelPath) -> (Vec<Rule>, Access) {
+        let level = self.level(names);
+        let rules = self.rules.iter().zip(&level.stand.states).filter(|(_, states)| **states != 0);
+        (rules.map(|(rule, states)| Rule { start: *states, ..rule.clone() }).collect(), level.stand.below)
+    }
+
+    /// Whether the rules match below one directory exactly what the rules of `other` match below another: only then may what is in one be in
+    /// the other as well.
+    pub(crate) fn stand_alike(&self, own: &Level, other: &Rules, others: &Level) -> bool {
+        let (own, others) = (&own.stand, &others.stand);
+        let (mine, theirs) = (self.live(own), other.live(others));
+        let same = |(rule, states): &(&Rule, u64), (other, others): &(&Rule, u64)| rule.is_like(other) && states == others;
+        own.below == others.below
+            && mine.len() == theirs.len()
+            && mine.iter().all(|mine| theirs.iter().any(|theirs| same(mine, theirs)))
+            && theirs.iter().all(|theirs| mine.iter().any(|mine| same(mine, theirs)))
+    }
+
+    /// The rules that can still match something below.
+    fn live<'a>(&'a self, stand: &'a Stand) -> Vec<(&'a Rule, u64)> {
+        self.rules.iter().zip(stand.states.iter().copied()).filter(|(_, states)| *states != 0).collect()
+    }
+
+    /// Judges typed text, as far as text goes: every name on the way must at least be listed, the last one allow `need`. `None` where one
+    /// does not; else the level of the last name. `..` takes a name back by text; the walk judges where it really leads.
+    pub(crate) fn judge_text(&self, from: &Level, path: &RelPath, need: Access) -> Option<Level> {
+        if self.is_empty() {
+            let reserved = path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name)));
+            return (!reserved).then(|| from.clone());
+        }
+        let mut levels: Vec<Level> = vec![from.clone()];
+        let mut steps = path.steps().peekable();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Parent if levels.len() > 1 => drop(levels.pop()),
+                // Above the start only the walk knows.
+                Step::Parent => return levels.pop(),
+                Step::Name(name) => {
+                    let level = self.enter(&levels.last()?.stand, name);
+                    let last = steps.peek().is_none();
+                    let allowed = match (last, path.must_be_dir()) {
+                        (false, _) => level.as_dir >= Access::List,
+                        (true, true) => level.as_dir >= need,
+                        (true, false) => level.as_file >= need,
+                    };
+                    if is_reserved(name) || !allowed {
+                        return None;
+                    }
+                    levels.push(level);
+                }
+            }
+        }
+        levels.pop().filter(|level| !path.must_be_dir() || level.as_dir >= need)
+    }
+}
+
+/// The level of a name whose rules stand at `states`, below a place whose ceiling is `below`.
+fn settle(rules: &[Rule], mut states: Vec<u64>, below: Access) -> Level {
+    let (mut as_file, mut as_dir, mut further) = (below, below, below);
+    for (rule, states) in rules.iter().zip(&mut states).filter(|(rule, states)| rule.accepts(**states)) {
+        as_dir = as_dir.min(rule.own);
+        if !rule.dirs_only {
+            as_file = as_file.min(rule.own);
+        }
+        further = further.min(rule.below);
+        // Everything below is covered, so where the pattern stands makes no difference any more.
+        if rule.below <= rule.own {
+            *states = 0;
+        }
+    }
+    Level { as_file, as_dir, stand: Stand { states, below: further } }
+}
