@@ -137,6 +137,11 @@ operations! {
 }
 
 impl Operation {
+    /// Whether what its path names will be a directory, so that rules for directories hold for it from the start.
+    pub(crate) fn makes_dir(self) -> bool {
+        matches!(self, Operation::CreateDir | Operation::CreateDirAll)
+    }
+
     /// What it needs at one of its ends.
     pub(crate) fn needs_at(self, end: End) -> Access {
         match end {

@@ -140,7 +140,7 @@ impl Builder {
             opened.push(open_grant(name, grant, rules).map_err(|error| error.on(subject))?);
         }
         check_rules(&self.rules, &opened)?;
-        let nested = nest(&opened, everywhere.len())?;
+        let nested = nest(&opened)?;
         let writable: Vec<Identity> =
             opened.iter().filter(|root| root.grant.access == Access::Write).filter_map(Opened::identity).collect();
         let shared = Arc::new(Shared {

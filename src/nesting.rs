@@ -24,8 +24,8 @@ pub(crate) struct Nested {
     pub(crate) inside: Option<String>,
 }
 
-/// In the order of `opened`. `everywhere`: how many rules hold in every root, and so are known to each already where they match at any depth.
-pub(crate) fn nest(opened: &[Opened], everywhere: usize) -> Result<Vec<Nested>> {
+/// In the order of `opened`.
+pub(crate) fn nest(opened: &[Opened]) -> Result<Vec<Nested>> {
     let mut all: Vec<Nested> =
         opened.iter().map(|_| Nested { rules: Vec::new(), ceiling: Access::Write, inside: None }).collect();
     for (index, inner) in opened.iter().enumerate() {
@@ -42,13 +42,17 @@ pub(crate) fn nest(opened: &[Opened], everywhere: usize) -> Result<Vec<Nested>> 
             let seen_inside = Rules::new(outer.rules.clone(), Access::Write).seen_from_inside(&names);
             if let Some(nested) = all.get_mut(index) {
                 nested.rules.extend(seen_inside.0);
+                // Its place stays what it is, by its own name too.
+                nested.rules.push(Rule::place(&RelPath::default(), Access::Read, Access::Write));
                 nested.ceiling = nested.ceiling.min(seen_inside.1);
                 if inner.reach() < outer.reach() {
+                    // The rule that this is for the outer one holds by the inner one's names as well.
+                    nested.ceiling = nested.ceiling.min(inner.grant.access);
                     nested.inside = Some(outer.name.as_str().to_owned());
                 }
             }
             if let Some(nested) = all.get_mut(other) {
-                nested.rules.extend(inner.as_rules_of(&names, outer, everywhere));
+                nested.rules.extend(inner.as_rules_of(&names, outer));
             }
         }
     }
@@ -120,7 +124,7 @@ impl Opened {
 
     /// What `outer`, which it lies in by `names`, has to know of it: its place stays what it is, less access holds there as well, and so do
     /// its rules.
-    fn as_rules_of(&self, names: &RelPath, outer: &Opened, everywhere: usize) -> Vec<Rule> {
+    fn as_rules_of(&self, names: &RelPath, outer: &Opened) -> Vec<Rule> {
         let ceiling = match self.reach() < outer.reach() {
             // What deletes nothing is more than reading, but no rule can say so.
             true if self.grant.access == Access::Write => Access::Read,
@@ -128,8 +132,8 @@ impl Opened {
             false => Access::Write,
         };
         let mut rules = vec![Rule::place(names, ceiling.min(Access::Read), ceiling)];
-        let own = self.rules.iter().enumerate().filter(|(index, rule)| *index >= everywhere || !rule.is_at_any_depth());
-        rules.extend(own.filter_map(|(_, rule)| rule.seen_from_above(names)));
+        let known = |rule: &&Rule| rule.is_at_any_depth() && outer.rules.iter().any(|own| own.is_like(rule));
+        rules.extend(self.rules.iter().filter(|rule| !known(rule)).filter_map(|rule| rule.seen_from_above(names)));
         rules
     }
 }

@@ -42,7 +42,7 @@ impl Permit {
     pub(crate) fn issue_at(place: Place, path: RelPath, operation: Operation, end: End) -> Result<Self, Error> {
         // Counted before the first look, so that whoever waits for the end of everything waits for this.
         let under_way = place.authority.begin();
-        let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end));
+        let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());
         let facts = Facts {
             state: place.authority.state(),
             access: place.authority.access(),

@@ -173,7 +173,7 @@ impl Roots {
                     state: place.authority.state(),
                     access: place.authority.access(),
                     no_delete: place.authority.no_delete(),
-                    unruled: rules.judge_text(&start, &path, operation.needs()).is_some(),
+                    unruled: rules.judge_text(&start, &path, operation.needs(), operation.makes_dir()).is_some(),
                 };
                 let verdict = decide(facts, operation, End::Source);
                 Explanation::located(operation, &place, &path, rules.that_match(&start, &path), verdict)

@@ -150,7 +150,7 @@ impl Rule {
     }
 
     /// Whether both match alike from the same state on.
-    fn is_like(&self, other: &Rule) -> bool {
+    pub(crate) fn is_like(&self, other: &Rule) -> bool {
         let shape = |rule: &Rule| (rule.dirs_only, rule.own, rule.below);
         self.pieces == other.pieces && shape(self) == shape(other)
     }
@@ -298,6 +298,9 @@ impl Level {
     }
 }
 
+/// The rest of a pattern, and what it says where it matches.
+type Left<'a> = (&'a [Piece], bool, Access, Access);
+
 /// The rules that hold in one root: its own, and those of the roots around and inside it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -376,28 +379,30 @@ impl Rules {
     }
 
     /// Whether the rules match below one directory exactly what the rules of `other` match below another: only then may what is in one be in
-    /// the other as well.
+    /// the other as well. What is left of a pattern is compared, so that a rule known to several roots is one rule.
     pub(crate) fn stand_alike(&self, own: &Level, other: &Rules, others: &Level) -> bool {
-        let (own, others) = (&own.stand, &others.stand);
-        let (mine, theirs) = (self.live(own), other.live(others));
-        let same = |(rule, states): &(&Rule, u64), (other, others): &(&Rule, u64)| rule.is_like(other) && states == others;
-        own.below == others.below
-            && mine.len() == theirs.len()
-            && mine.iter().all(|mine| theirs.iter().any(|theirs| same(mine, theirs)))
-            && theirs.iter().all(|theirs| mine.iter().any(|mine| same(mine, theirs)))
+        let (mine, theirs) = (self.left_of(&own.stand), other.left_of(&others.stand));
+        own.stand.below == others.stand.below
+            && mine.iter().all(|left| theirs.contains(left))
+            && theirs.iter().all(|left| mine.contains(left))
     }
 
-    /// The rules that can still match something below.
-    fn live<'a>(&'a self, stand: &'a Stand) -> Vec<(&'a Rule, u64)> {
-        self.rules.iter().zip(stand.states.iter().copied()).filter(|(_, states)| *states != 0).collect()
+    /// What can still match something below.
+    fn left_of<'a>(&'a self, stand: &'a Stand) -> Vec<Left<'a>> {
+        let states = |(rule, states): (&'a Rule, &u64)| {
+            let states = *states;
+            let left = (0..rule.pieces.len()).filter(move |index| states & (1 << index) != 0);
+            left.filter_map(|index| Some((rule.pieces.get(index..)?, rule.dirs_only, rule.own, rule.below)))
+        };
+        self.rules.iter().zip(&stand.states).flat_map(states).collect()
     }
 
     /// Judges typed text, as far as text goes: every name on the way must at least be listed, the last one allow `need`. `None` where one
     /// does not; else the level of the last name. `..` takes a name back by text; the walk judges where it really leads.
-    pub(crate) fn judge_text(&self, from: &Level, path: &RelPath, need: Access) -> Option<Level> {
-        if self.is_empty() {
-            let reserved = path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name)));
-            return (!reserved).then(|| from.clone());
+    /// `dir`: what is named will be a directory, with a slash behind it or without.
+    pub(crate) fn judge_text(&self, from: &Level, path: &RelPath, need: Access, dir: bool) -> Option<Level> {
+        if self.is_empty() && !path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name))) {
+            return Some(from.clone());
         }
         let mut levels: Vec<Level> = vec![from.clone()];
         let mut steps = path.steps().peekable();
@@ -409,7 +414,7 @@ impl Rules {
                 Step::Name(name) => {
                     let level = self.enter(&levels.last()?.stand, name);
                     let last = steps.peek().is_none();
-                    let allowed = match (last, path.must_be_dir()) {
+                    let allowed = match (last, dir || path.must_be_dir()) {
                         (false, _) => level.as_dir >= Access::List,
                         (true, true) => level.as_dir >= need,
                         (true, false) => level.as_file >= need,

@@ -7,13 +7,12 @@ use std::time::SystemTime;
 
 use cap_std::fs::{Dir, Metadata};
 
-use crate::access::{Access, Operation};
+use crate::access::Operation;
 use crate::change;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{contradiction, io};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
-use crate::resolve::slot::is_dir_or_link;
 use crate::resolve::step::{self, Entered, Opened};
 use crate::resolve::{Found, Slot, Want, resolve};
 use crate::root::Place;
@@ -24,23 +23,13 @@ pub(crate) fn set_permissions(place: Place, path: RelPath, mode: u32) -> Result<
         let refusal = Error::invalid_argument("only the nine permission bits can be set, 0o777 at most");
         return permit.spend().close(Err(refusal.advise("leave set-id and sticky bits out")));
     }
-    change_attributes(permit, |file| {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            file.set_permissions(std::fs::Permissions::from_mode(mode)).map_err(io)
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = file;
-            Err(ErrorKind::Unsupported.into())
-        }
-    })
+    change_attributes(permit, |changed| set_mode(changed, mode))
 }
 
 pub(crate) fn set_times(place: Place, path: RelPath, accessed: Option<SystemTime>, modified: Option<SystemTime>) -> Result<()> {
     let permit = Permit::issue(place, path, Operation::SetTimes)?;
-    change_attributes(permit, |file| {
+    change_attributes(permit, |changed| {
+        let Changed::Open(file) = changed else { return Err(ErrorKind::OsDenied.into()) };
         let mut times = FileTimes::new();
         if let Some(accessed) = accessed {
             times = times.set_accessed(accessed);
@@ -52,25 +41,51 @@ pub(crate) fn set_times(place: Place, path: RelPath, accessed: Option<SystemTime
     })
 }
 
-fn change_attributes(permit: Permit, change: impl FnOnce(&File) -> Result<()>) -> Result<()> {
+/// What is to be changed.
+enum Changed<'a> {
+    Open(File),
+    /// A file that its owner may open neither for reading nor for writing.
+    Closed(&'a Slot),
+}
+
+#[cfg(unix)]
+fn set_mode(changed: Changed<'_>, mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    match changed {
+        Changed::Open(file) => file.set_permissions(permissions),
+        // By its name, beneath the held directory.
+        Changed::Closed(slot) => slot.dir.set_permissions(&slot.name, cap_std::fs::Permissions::from_std(permissions)),
+    }
+    .map_err(io)
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: Changed<'_>, _: u32) -> Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<()>) -> Result<()> {
     let (found, mut receipt) = resolve(permit, Want::Target)?;
-    let opened = match found {
-        Found::Slot(slot) => open(&slot),
-        Found::Dir(dir, _) => open_dir(&dir),
+    // Where a rule could be reached by another name, a name alone is not enough.
+    let by_name = receipt.authority().root.rules.is_empty();
+    let opened = match &found {
+        Found::Slot(slot) => match open(slot) {
+            Err(error) if error.kind() == ErrorKind::OsDenied && by_name => Ok(Changed::Closed(slot)),
+            opened => opened.map(Changed::Open),
+        },
+        Found::Dir(dir, _) => open_dir(dir).map(Changed::Open),
         _ => Err(contradiction()),
     };
-    let outcome = opened.and_then(|file| {
+    let outcome = opened.and_then(|changed| {
         receipt.commit()?;
-        change(&file)
+        change(changed)
     });
     receipt.close(outcome)
 }
 
 fn open(slot: &Slot) -> Result<File> {
     let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
-    if slot.level.ceiling(is_dir_or_link(&metadata)) < Access::Write {
-        return Err(ErrorKind::Protected.into());
-    }
     if metadata.is_dir() {
         return match step::enter(&slot.dir, &slot.name).map_err(io)? {
             Entered::Dir(dir) => open_dir(&dir),

@@ -44,7 +44,6 @@ pub struct Copied {
 pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
     let operation = if replace { Operation::CopyReplace } else { Operation::Copy };
     let slash = to.path.must_be_dir() && !to.path.is_empty();
-    let to = Way { path: to.path.of_any_kind(), ..to };
     let (source, target) = permits(from, to, operation)?;
     let source = source.spend();
     let found = match again(&source, Want::File) {
@@ -59,14 +58,27 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
         Err(error) => return source.close(Err(error.clone())),
     };
     let outcome = match found {
-        Ok(Found::File(..)) if slash => Err(Error::from(ErrorKind::NotADirectory).at_target()),
-        Ok(Found::File(file, metadata)) => copy_file(&file, &metadata, &source, &to, &mut target, replace),
+        Ok(Found::File(file, metadata)) => check_file_target(&metadata, &to, replace, slash)
+            .and_then(|()| copy_file(&file, &metadata, &source, &to, &mut target, replace)),
         Ok(Found::Dir(dir, level)) => copy_tree(dir, level, &source, &to, &mut target),
         Ok(_) => Err(contradiction()),
         Err(error) => Err(error),
     };
     let outcome = target.close(outcome);
     source.close_committed(outcome)
+}
+
+/// Before anything is opened for writing: nothing is in the way, and the target is not the source by this or another name.
+fn check_file_target(metadata: &Metadata, to: &Slot, replace: bool, slash: bool) -> Result<()> {
+    match to.see()? {
+        Some(_) if !replace => Err(Error::from(ErrorKind::AlreadyExists).at_target()),
+        // A slash that was typed; one in a link's text is its target's.
+        _ if slash => Err(Error::from(ErrorKind::NotADirectory).at_target()),
+        Some(old) if !to.must_be_dir && Identity::from(&old.metadata) == Identity::from(metadata) => {
+            Err(Error::invalid_argument("the source and the target are the same file").advise("name another target"))
+        }
+        _ => write::called_file(to, Want::Target).map_err(Error::at_target),
+    }
 }
 
 fn copy_file(
@@ -77,12 +89,6 @@ fn copy_file(
     target: &mut Receipt,
     replace: bool,
 ) -> Result<Copied> {
-    // Onto itself, be it by another name: before anything is opened for writing.
-    if let Some(old) = to.see()?.filter(|_| replace)
-        && Identity::from(&old.metadata) == Identity::from(metadata)
-    {
-        return Err(Error::invalid_argument("the source and the target are the same file").advise("name another target"));
-    }
     let authority = source.authority().clone();
     let mut bytes = 0;
     write::replace(to, target, replace, Some(metadata), |_, out| {
@@ -111,12 +117,12 @@ fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut 
     if to.level.as_dir < Access::Write {
         return Err(Error::from(ErrorKind::Protected).at_target());
     }
-    if to.see()?.is_some() {
-        return Err(Error::from(ErrorKind::AlreadyExists).at_target());
-    }
     if !here.rules.stand_alike(&level, &there.rules, &to.level) {
         let kind = if Arc::ptr_eq(here, &there) { ErrorKind::Protected } else { ErrorKind::CrossRoot };
         return Err(kind.into());
+    }
+    if to.see()?.is_some() {
+        return Err(Error::from(ErrorKind::AlreadyExists).at_target());
     }
     let tree = Tree { from, level, authority: source.authority() };
     tree.judge(Identity::of(&to.dir).map_err(io)?)?;
@@ -147,20 +153,27 @@ impl Tree<'_> {
     /// Every name may be read here and made there, whose rules are the same; and the target is not inside.
     fn judge(&self, target: Identity) -> Result<()> {
         let mut descent = self.descend()?;
+        let mut refusal = None;
         while let Some(step) = descent.next() {
             self.authority.check()?;
-            if let Step::Name { dir, name, file_type } = step.map_err(io)? {
-                let file_type = type_of(&dir, &name, file_type)?;
-                let level = self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink())?;
-                if file_type.is_dir() && !is_reserved(&name) {
+            let Step::Name { dir, name, file_type } = step.map_err(io)? else { continue };
+            let file_type = type_of(&dir, &name, file_type)?;
+            match self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink()) {
+                Ok(level) if file_type.is_dir() && !is_reserved(&name) => {
                     descent.descend(&name, level).map_err(io)?;
                 }
+                Ok(_) => {}
+                Err(error) => refusal = Some(error),
             }
         }
         if descent.has_seen(target) {
             return Err(Error::invalid_argument("the target is inside the source").advise("name a target outside of it"));
         }
-        if descent.is_over() { Err(ErrorKind::Limit.into()) } else { Ok(()) }
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None if descent.is_over() => Err(ErrorKind::Limit.into()),
+            None => Ok(()),
+        }
     }
 
     fn judge_name(&self, descent: &Descent<Level>, name: &OsStr, dir_or_link: bool) -> Result<Level> {

@@ -15,7 +15,6 @@ use crate::error::{ErrorKind, Result};
 use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
-use crate::resolve::slot::is_dir_or_link;
 use crate::resolve::step::{self, Entered, Seen};
 use crate::resolve::{Slot, Want, again};
 use crate::root::Place;
@@ -77,11 +76,8 @@ fn remove_in(slot: &Slot, receipt: &mut Receipt, remove: impl FnOnce(&Slot, &mut
     remove(slot, receipt, &seen)
 }
 
-/// The entry may be taken away, and is what its slash says that it is.
+/// The entry is what its slash says that it is.
 pub(crate) fn check(slot: &Slot, receipt: &Receipt, seen: &Seen) -> Result<()> {
-    if slot.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write {
-        return Err(ErrorKind::Protected.into());
-    }
     if slot.must_be_dir && !seen.metadata.is_dir() {
         if seen.metadata.is_symlink() {
             // The slash follows it, and tells what following it tells.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::access::{Access, End, Operation};
 use crate::change;
 use crate::error::{Error, ErrorKind, Result};
+use crate::identity::Identity;
 use crate::ops::{io, remove, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
@@ -33,56 +34,64 @@ pub(crate) fn permits(from: Way, to: Way, operation: Operation) -> Result<(Permi
 
 pub(crate) fn rename(from: Way, to: Way, replace: bool) -> Result<()> {
     let operation = if replace { Operation::RenameReplace } else { Operation::Rename };
-    let slash = to.path.must_be_dir() && !to.path.is_empty();
-    // What has the name is in the way whatever it is, so the slash says something about the source only.
-    let to = Way { path: to.path.of_any_kind(), ..to };
     let (source, target) = permits(from, to, operation)?;
+    // A name leaves one grant for another: for the first one, it is taken away.
+    if !Arc::ptr_eq(&source.place().authority.root, &target.place().authority.root) && source.place().authority.no_delete() {
+        drop(target);
+        return source.spend().close(Err(ErrorKind::CrossRoot.into()));
+    }
     let (from, source) = match slot(source, Want::Name, ErrorKind::InvalidPath) {
         Ok(found) => found,
         Err(error) => return target.spend().close(Err(error)),
     };
+    // What is not there is said before anything is said of the target.
+    if let Err(error) = look(&from, &source) {
+        drop(target);
+        return source.close(Err(error));
+    }
     let (to, mut target) = match slot(target, Want::Name, ErrorKind::InvalidPath) {
         Ok(found) => found,
         Err(error) => return source.close(Err(error.at_target())),
     };
-    let outcome = rename_in(&from, &source, &to, &mut target, replace, slash);
+    let outcome = rename_in(&from, &source, &to, &mut target, replace);
     let outcome = target.close(outcome);
     source.close_committed(outcome)
 }
 
-fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, replace: bool, slash: bool) -> Result<()> {
-    let (here, there) = (&source.authority().root, Arc::clone(&target.authority().root));
-    let _turn = there.shared.queue.turn([from.key()?, to.key()?]);
+fn look(from: &Slot, source: &Receipt) -> Result<Seen> {
     let seen = from.see()?.ok_or(ErrorKind::NotFound)?;
     remove::check(from, source, &seen)?;
+    Ok(seen)
+}
+
+fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, replace: bool) -> Result<()> {
+    let (here, there) = (&source.authority().root, Arc::clone(&target.authority().root));
+    let _turn = there.shared.queue.turn([from.key()?, to.key()?]);
+    let seen = look(from, source)?;
     let old = to.see().map_err(Error::at_target)?;
-    check_target(to, &seen, old.as_ref()).map_err(Error::at_target)?;
+    // What comes to a name must be allowed there as what it is.
+    if to.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write {
+        return Err(Error::from(ErrorKind::Protected).at_target());
+    }
     let is_dir = seen.metadata.is_dir();
     let alike = !is_dir || here.rules.stand_alike(&from.level, &there.rules, &to.level);
-    if !Arc::ptr_eq(here, &there) {
-        // A name leaves one grant for another: for that one, it is taken away.
-        if source.authority().no_delete() || !alike {
-            return Err(ErrorKind::CrossRoot.into());
-        }
-    } else if !alike {
-        return Err(ErrorKind::Protected.into());
+    if !alike {
+        let kind = if Arc::ptr_eq(here, &there) { ErrorKind::Protected } else { ErrorKind::CrossRoot };
+        return Err(kind.into());
     }
     match &old {
         Some(_) if !replace => return Err(Error::from(ErrorKind::AlreadyExists).at_target()),
-        _ if slash && !is_dir => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
-        Some(old) if slash && old.metadata.is_symlink() => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
+        _ if to.must_be_dir && !is_dir => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
+        Some(old) if to.must_be_dir && old.metadata.is_symlink() => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
+        // Two names of one file (rename(2)), or one name.
+        Some(old) if !is_dir && Identity::from(&old.metadata) == Identity::from(&seen.metadata) => return Ok(()),
+        Some(old) if !is_dir && old.metadata.is_dir() => return Err(Error::from(ErrorKind::IsADirectory).at_target()),
         Some(_) => {}
         None => to.check_creatable().map_err(Error::at_target)?,
     }
     source.authority().check()?;
     target.commit()?;
     change::rename(&from.dir, &from.name, &to.dir, &to.name, replace).map_err(refusal)
-}
-
-/// What comes to a name must be allowed there as what it is, and what is replaced must be allowed to go.
-fn check_target(to: &Slot, seen: &Seen, old: Option<&Seen>) -> Result<()> {
-    let allows = |seen: &Seen| to.level.ceiling(is_dir_or_link(&seen.metadata)) >= Access::Write;
-    if allows(seen) && old.is_none_or(allows) { Ok(()) } else { Err(ErrorKind::Protected.into()) }
 }
 
 /// rename(2) has failures of its own: a directory into itself, one over another that is not empty, and another mount.

@@ -21,12 +21,11 @@ use crate::resolve::{Slot, Want, is_kernel_file};
 use crate::root::Place;
 
 pub(crate) fn write(place: Place, path: RelPath, contents: &[u8]) -> Result<()> {
+    let want = target_of(&path);
     let permit = Permit::issue(place, path, Operation::Write)?;
-    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
-    let outcome = match slot.must_be_dir {
-        true => Err(ErrorKind::IsADirectory.into()),
-        false => replace(&slot, &mut receipt, true, None, |_, file| file.write_all(contents).map_err(io)),
-    };
+    let (slot, mut receipt) = slot(permit, want, ErrorKind::IsADirectory)?;
+    let outcome = called_file(&slot, want)
+        .and_then(|()| replace(&slot, &mut receipt, true, None, |_, file| file.write_all(contents).map_err(io)));
     receipt.close(outcome)
 }
 
@@ -132,6 +131,22 @@ fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &M
     if is_kernel_file(receipt.place(), file, metadata) { Err(ErrorKind::SpecialFile.into()) } else { Ok(()) }
 }
 
+/// A slash behind the last name calls it a directory, wherever a link of that name may lead.
+fn target_of(path: &RelPath) -> Want {
+    if path.must_be_dir() { Want::Name } else { Want::Target }
+}
+
+/// The path, or the text of the last link, does not call it a directory.
+pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
+    if !slot.must_be_dir {
+        return Ok(());
+    }
+    match slot.see()? {
+        Some(seen) if want == Want::Target && !seen.metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
+        _ => Err(ErrorKind::IsADirectory.into()),
+    }
+}
+
 /// Something is there, and it is not called a directory.
 fn existing_file(slot: &Slot) -> Result<()> {
     let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
@@ -165,18 +180,16 @@ fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metad
 }
 
 pub(crate) fn append(place: Place, path: RelPath, contents: &[u8]) -> Result<()> {
+    let want = target_of(&path);
     let permit = Permit::issue(place, path, Operation::Append)?;
-    let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
-    let outcome = append_in(&slot, &mut receipt, contents);
+    let (slot, mut receipt) = slot(permit, want, ErrorKind::IsADirectory)?;
+    let outcome = called_file(&slot, want).and_then(|()| append_in(&slot, &mut receipt, contents));
     receipt.close(outcome)
 }
 
 fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
     let _turn = shared.queue.turn([slot.key()?]);
-    if slot.must_be_dir {
-        return Err(ErrorKind::IsADirectory.into());
-    }
     let mut file = match slot.see()? {
         Some(seen) => open_in_place(slot, receipt, &seen, true)?,
         None => {

@@ -12,10 +12,12 @@ use crate::rule::{Level, Rules, is_reserved, may_alias};
 
 /// Is asked about every name before the name is opened, and told when the walk goes back.
 pub(crate) trait Judge {
-    /// About to look at `name` in the current directory. `last`: the walk may end with it.
-    fn enter(&mut self, name: &OsStr, last: bool) -> Result<(), ErrorKind>;
+    /// About to look at `name` in the current directory. `last`: no name comes behind it. `dir`: it has to be a directory.
+    fn enter(&mut self, name: &OsStr, last: bool, dir: bool) -> Result<(), ErrorKind>;
     /// The name entered last turned out to be a link that is to be followed.
     fn link(&mut self, last: bool) -> Result<(), ErrorKind>;
+    /// The walk ends in the directory that it stands in.
+    fn arrive(&self) -> Result<(), ErrorKind>;
     /// Back to the parent of the name entered last.
     fn leave(&mut self);
     /// Back to the floor.
@@ -56,7 +58,7 @@ impl<'a> RuleJudge<'a> {
     }
 
     /// The names walked were exactly the ones that this level stands for.
-    pub(crate) fn arrive(&mut self, level: Level) {
+    pub(crate) fn stand_at(&mut self, level: Level) {
         self.at = level;
     }
 
@@ -67,15 +69,22 @@ impl<'a> RuleJudge<'a> {
 }
 
 impl Judge for RuleJudge<'_> {
-    fn enter(&mut self, name: &OsStr, last: bool) -> Result<(), ErrorKind> {
+    fn enter(&mut self, name: &OsStr, last: bool, dir: bool) -> Result<(), ErrorKind> {
         let level = self.rules.enter(&self.at.stand, name);
-        allow(!is_reserved(name) && if last { level.as_file >= self.need } else { level.as_dir >= Access::List })?;
+        let need = if last { self.need } else { Access::List };
+        // Without rules the kernel follows links unseen, and typed names were looked at before.
+        let reserved = !self.is_empty() && is_reserved(name);
+        allow(!reserved && level.ceiling(!last || dir) >= need)?;
         self.above.push(std::mem::replace(&mut self.at, level));
         Ok(())
     }
 
     fn link(&mut self, last: bool) -> Result<(), ErrorKind> {
         allow(self.at.as_dir >= if last { self.need } else { Access::List })
+    }
+
+    fn arrive(&self) -> Result<(), ErrorKind> {
+        self.finish(true)
     }
 
     fn leave(&mut self) {
@@ -104,10 +113,13 @@ fn allow(allowed: bool) -> Result<(), ErrorKind> {
 pub(crate) struct NoRules;
 
 impl Judge for NoRules {
-    fn enter(&mut self, _: &OsStr, _: bool) -> Result<(), ErrorKind> {
+    fn enter(&mut self, _: &OsStr, _: bool, _: bool) -> Result<(), ErrorKind> {
         Ok(())
     }
     fn link(&mut self, _: bool) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+    fn arrive(&self) -> Result<(), ErrorKind> {
         Ok(())
     }
     fn leave(&mut self) {}

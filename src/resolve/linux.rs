@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, Metadata};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use crate::error::{Detail, Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use crate::path::relative::RelPath;
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
@@ -51,8 +51,9 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: 
             Want::Name | Want::Target => OFlags::PATH,
         };
     match open_confined(from, path, flags, confined) {
-        Ok(fd) => finish(File::from(fd), path, want, level)
-            .map_or_else(Fast::Refused, |found| found.map_or(Fast::Undecided, Fast::Found)),
+        Ok(fd) => {
+            finish(File::from(fd), want, level).map_or_else(Fast::Refused, |found| found.map_or(Fast::Undecided, Fast::Found))
+        }
         Err(error) if only_the_walk_can_tell(error) => Fast::Undecided,
         // What cannot be read is told by its type first, as it is where it can be.
         Err(Errno::ACCESS) if want == Want::File => match open_confined(from, path, OFlags::PATH | OFlags::CLOEXEC, confined) {
@@ -104,15 +105,14 @@ fn open_confined(from: &Dir, path: &RelPath, flags: OFlags, confined: ResolveFla
 }
 
 /// `None`: only the walk can tell.
-fn finish(file: File, path: &RelPath, want: Want, level: &Level) -> Result<Option<Found>, Error> {
+fn finish(file: File, want: Want, level: &Level) -> Result<Option<Found>, Error> {
     if want == Want::Dir {
         return Ok(Some(Found::Dir(Dir::from_std_file(file), level.clone())));
     }
     let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
     Ok(match want {
-        Want::File if path.must_be_dir() => return Err(ErrorKind::IsADirectory.into()),
         Want::File => Some(Found::File(file, metadata)),
-        Want::LinkText if !metadata.is_symlink() => return Err(Error::detailed(ErrorKind::InvalidArgument, Detail::NotALink)),
+        Want::LinkText if !metadata.is_symlink() => Some(Found::Metadata(metadata)),
         // Whether it is magic depends on its parent, which is not held here.
         Want::LinkText if step::on_kernel_file_system(&file) => None,
         Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(|error| Error::from_io(&error))?, depth: None }),

@@ -90,7 +90,8 @@ impl Found {
         match self {
             Found::Dir(..) | Found::Link { .. } => true,
             Found::Metadata(metadata) => metadata.is_dir() || metadata.is_symlink(),
-            Found::File(..) | Found::Slot(_) => false,
+            Found::File(_, metadata) => metadata.is_dir(),
+            Found::Slot(_) => false,
         }
     }
 }
@@ -130,7 +131,7 @@ pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, E
     let place = ground(receipt.place())?;
     let mut judge = RuleJudge::new(&place, Access::List);
     let found = walk::walk(&place, prefix, Want::Dir, &mut judge)?;
-    accept(&place, &judge, found)
+    accept(&place, &judge, Want::Dir, found)
 }
 
 fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
@@ -146,15 +147,15 @@ fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
         match linux::open(from, path, want, level, judge.is_empty()) {
             linux::Fast::Found(Found::Link { text, .. }) if needs_depth(&text) => {}
             linux::Fast::Found(found) => {
-                judge.arrive(level.clone());
-                return accept(&place, &judge, found);
+                judge.stand_at(level.clone());
+                return accept(&place, &judge, want, found);
             }
             linux::Fast::Refused(error) => return Err(error),
             linux::Fast::Undecided => {}
         }
     }
     let found = walk::walk(&place, path, want, &mut judge)?;
-    accept(&place, &judge, found)
+    accept(&place, &judge, want, found)
 }
 
 /// The place with its floor as a handle. Names are looked up from the root each time, and never through a link.
@@ -165,8 +166,7 @@ fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
         let Step::Name(name) = step else { return Err(ErrorKind::OutsideRoots.into()) };
         at = match step::enter(&at, name).map_err(|error| Error::from_io(&error))? {
             Entered::Dir(dir) => Arc::new(dir),
-            Entered::Link(_) => return Err(ErrorKind::OutsideRoots.into()),
-            Entered::Other => return Err(ErrorKind::NotADirectory.into()),
+            Entered::Link(_) | Entered::Other => return Err(ErrorKind::NotADirectory.into()),
         };
     }
     let floor = Floor::Dir { dir: at, prefix: RelPath::clone(names), level: place.floor_level() };
@@ -174,7 +174,7 @@ fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
 }
 
 /// Judged on what was opened, not on what it was called: type, rules for that type, and the file system it lies on.
-fn accept(place: &Place, judge: &RuleJudge<'_>, found: Found) -> Result<Found, Error> {
+fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Result<Found, Error> {
     judge.finish(found.is_dir_or_link())?;
     match found {
         Found::File(file, metadata) => {
@@ -190,6 +190,7 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, found: Found) -> Result<Found, E
             check_link_text(&text, depth)?;
             Ok(Found::Link { text, depth })
         }
+        Found::Metadata(_) if want == Want::LinkText => Err(Error::detailed(ErrorKind::InvalidArgument, Detail::NotALink)),
         other => Ok(other),
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 
 use cap_std::fs::{Dir, Metadata};
 
+use crate::access::Access;
 use crate::error::{Detail, Error, ErrorKind};
 use crate::identity::Identity;
 use crate::path::relative::may_fold;
@@ -76,9 +77,10 @@ pub(crate) fn holds_exactly(dir: &Dir, name: &OsStr) -> io::Result<bool> {
 }
 
 impl Slot {
-    /// What is there now.
+    /// What is there now, if the rules let it be changed as what it is.
     pub(crate) fn see(&self) -> Result<Option<Seen>, Error> {
         match step::see(&self.dir, &self.name) {
+            Ok(seen) if self.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write => Err(ErrorKind::Protected.into()),
             Ok(seen) => Ok(Some(seen)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::from_io(&error)),

@@ -44,8 +44,10 @@ struct Walk<'a, J> {
     held: Vec<(OsString, Dir)>,
     /// Steps still to be taken, the next one last.
     todo: Vec<Todo>,
-    /// Whether the end has to be a directory: the caller's wish or path, or a link's text that ends with a slash.
+    /// Whether the end is called a directory: by the path, or by a link's text that ends with a slash.
     must_be_dir: bool,
+    /// Whether the caller wishes for a directory.
+    wants_dir: bool,
     /// Whether the end has to be searchable as well: a link's text that ends with `/.`.
     must_be_searchable: bool,
     links: usize,
@@ -59,7 +61,7 @@ pub(crate) fn walk<J: Judge>(place: &Place, path: &RelPath, want: Want, judge: &
 /// The real names from the floor to the directory that a path leads to: no link is among them.
 pub(crate) fn real_names<J: Judge>(place: &Place, path: &RelPath, judge: &mut J) -> Result<RelPath, Error> {
     let mut walk = Walk::new(place, path, Want::Metadata, judge)?;
-    walk.must_be_dir = true;
+    walk.wants_dir = true;
     walk.run(Want::Metadata, true)?;
     let mut names = RelPath::default();
     walk.held.iter().for_each(|(name, _)| names.push_name(name));
@@ -72,7 +74,7 @@ impl<'a, J: Judge> Walk<'a, J> {
             Some(start) => (Arc::clone(&start.dir), Some(start.path.clone())),
             None => (Arc::clone(place.floor_dir()?), None),
         };
-        let must_be_dir = path.must_be_dir() || want == Want::Dir;
+        let must_be_dir = path.must_be_dir();
         let mut walk = Walk {
             place,
             base,
@@ -80,6 +82,7 @@ impl<'a, J: Judge> Walk<'a, J> {
             held: Vec::new(),
             todo: Vec::new(),
             must_be_dir,
+            wants_dir: want == Want::Dir,
             must_be_searchable: false,
             links: 0,
             judge,
@@ -109,6 +112,7 @@ impl<J: Judge> Walk<'_, J> {
             held: Vec::new(),
             todo: Vec::new(),
             must_be_dir: true,
+            wants_dir: true,
             must_be_searchable: false,
             links: 0,
             judge: &mut NoRules,
@@ -131,8 +135,9 @@ impl<J: Judge> Walk<'_, J> {
             match todo {
                 Todo::Parent => self.up()?,
                 Todo::Name { name, typed } => {
-                    let last = self.todo.is_empty() && (!self.must_be_dir || want.is_slot());
-                    self.judge.enter(&name, last)?;
+                    let enters = self.must_be_dir || self.wants_dir;
+                    let last = self.todo.is_empty() && (!enters || want.is_slot());
+                    self.judge.enter(&name, self.todo.is_empty(), self.must_be_dir)?;
                     if last && want.is_slot() {
                         if let Some(slot) = self.slot(name, typed, want)? {
                             return Ok(Found::Slot(slot));
@@ -159,22 +164,21 @@ impl<J: Judge> Walk<'_, J> {
         match last {
             None => match step::enter(self.current(), name).map_err(|error| Error::from_io(&error))? {
                 Entered::Dir(dir) => self.held.push((name.to_owned(), dir)),
-                Entered::Link(target) => self.follow(&target, false)?,
+                Entered::Link(target) => self.follow(&target)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
             Some(Want::File) => match step::open(self.current(), name).map_err(|error| file_refusal(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
-                Opened::Link(target) => self.follow(&target, true)?,
+                Opened::Link(target) => self.follow(&target)?,
             },
             Some(want) => {
                 let seen = step::see(self.current(), name).map_err(|error| Error::from_io(&error))?;
                 match seen.link {
-                    Some(target) if follow_last => self.follow(&target, true)?,
+                    Some(target) if follow_last => self.follow(&target)?,
                     Some(target) if want == Want::LinkText => {
                         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
                         return Ok(Some(Found::Link { text, depth: self.depth() }));
                     }
-                    None if want == Want::LinkText => return Err(not_a_link()),
                     _ => return Ok(Some(Found::Metadata(seen.metadata))),
                 }
             }
@@ -193,7 +197,7 @@ impl<J: Judge> Walk<'_, J> {
             }
             Spot::Entry { seen, .. } if want == Want::Target && seen.link.is_some() => {
                 if let Some(target) = &seen.link {
-                    self.follow(target, true)?;
+                    self.follow(target)?;
                 }
                 return Ok(None);
             }
@@ -236,8 +240,8 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     /// Puts a link's text ahead of what is left. A text that is absolute counts if it names a place below the floor.
-    fn follow(&mut self, target: &Target, last: bool) -> Result<(), Error> {
-        self.judge.link(last)?;
+    fn follow(&mut self, target: &Target) -> Result<(), Error> {
+        self.judge.link(self.todo.is_empty())?;
         self.judge.leave();
         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
         self.links += 1;
@@ -281,9 +285,11 @@ impl<J: Judge> Walk<'_, J> {
             step::reenter(self.current()).map_err(io)?;
         }
         match want {
-            Want::File => Err(ErrorKind::IsADirectory.into()),
-            Want::LinkText => Err(not_a_link()),
-            Want::Metadata | Want::OwnMetadata => self.current().dir_metadata().map(Found::Metadata).map_err(io),
+            Want::File => {
+                self.judge.arrive()?;
+                Err(ErrorKind::IsADirectory.into())
+            }
+            Want::LinkText | Want::Metadata | Want::OwnMetadata => self.current().dir_metadata().map(Found::Metadata).map_err(io),
             Want::Dir | Want::Name | Want::Target => {
                 let level = self.judge.level();
                 Ok(Found::Dir(self.take_current()?, level))
@@ -299,10 +305,6 @@ fn ends_with_dot(text: &Path) -> bool {
         text = rest;
     }
     text.ends_with(b"/.")
-}
-
-fn not_a_link() -> Error {
-    Error::detailed(ErrorKind::InvalidArgument, Detail::NotALink)
 }
 
 /// Opening a socket, or a device without a driver, fails with ENXIO or ENODEV (open(2)); they have no `std::io::ErrorKind`.
@@ -332,11 +334,14 @@ mod tests {
     }
 
     impl Judge for Clerk {
-        fn enter(&mut self, name: &OsStr, _: bool) -> Result<(), ErrorKind> {
+        fn enter(&mut self, name: &OsStr, _: bool, _: bool) -> Result<(), ErrorKind> {
             self.told.push(name.to_str().unwrap().to_owned());
             if name == self.forbidden { Err(ErrorKind::Protected) } else { Ok(()) }
         }
         fn link(&mut self, _: bool) -> Result<(), ErrorKind> {
+            Ok(())
+        }
+        fn arrive(&self) -> Result<(), ErrorKind> {
             Ok(())
         }
         fn leave(&mut self) {

@@ -16,6 +16,7 @@ impl Model {
             return Err("cross-root");
         }
         let (source, id) = self.kept(from)?;
+        self.names_entry(to)?;
         let target = self.resolve(to, &to.path, Last::Free, Access::Write, false)?;
         if self.world.is_dir_or_link(id) {
             self.judge(&to.slot, &target.names, Access::Write, true)?;
@@ -50,7 +51,11 @@ impl Model {
     /// Rules go by names: below a directory's new name they have to say what they said below its old one.
     fn same_rules(&self, from: &End, source: &Spot, to: &End, target: &Spot) -> Result<(), Code> {
         let (old, new) = (self.full(&from.slot, &source.names), self.full(&to.slot, &target.names));
-        if rules::same_below(&self.rules, &old, &new) { Ok(()) } else { Err("protected") }
+        match rules::same_below(&self.rules, &old, &new) {
+            true => Ok(()),
+            false if from.slot.root != to.slot.root => Err("cross-root"),
+            false => Err("protected"),
+        }
     }
 
     pub(super) fn copy(&mut self, from: &End, to: &End, replace: bool) -> Outcome {
@@ -69,21 +74,24 @@ impl Model {
     }
 
     fn copy_file(&mut self, id: Id, text: String, to: &End, replace: bool) -> Outcome {
-        let target = if replace || to.path.dir {
-            self.file_to_make(to)?
-        } else {
-            self.resolve(to, &to.path, Last::Free, Access::Write, false)?
-        };
+        self.names_entry(to)?;
+        let last = if replace { Last::Make } else { Last::Free };
+        let path = super::place::Path { dir: false, ..to.path.clone() };
+        let target = self.resolve(to, &path, last, Access::Write, false)?;
         match target.id {
             Some(_) if !replace => return Err("already-exists"),
+            _ if to.path.dir => return Err("not-a-directory"),
             Some(old) if old == id => return Err("invalid-argument"),
-            _ => {}
+            Some(_) => drop(self.regular(&target)?),
+            None if target.slash => return Err("is-a-directory"),
+            None => {}
         }
         self.put(&target, text)?;
         Ok(Seen::Copied(0))
     }
 
     fn copy_tree(&mut self, from: &End, source: &Spot, id: Id, to: &End) -> Outcome {
+        self.names_entry(to)?;
         let target = self.resolve(to, &to.path, Last::Free, Access::Write, true)?;
         self.same_rules(from, source, to, &target)?;
         if target.id.is_some() {

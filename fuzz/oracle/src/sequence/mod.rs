@@ -9,6 +9,7 @@ pub mod generate;
 pub mod model;
 pub mod place;
 pub mod rules;
+pub mod run;
 pub mod step;
 pub mod world;
 

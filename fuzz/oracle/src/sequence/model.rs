@@ -63,6 +63,10 @@ impl Model {
         let dir = self.world.plain(names).unwrap_or_else(|| panic!("a root that is not there"));
         let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         for outer in &self.roots {
+            if names.len() > outer.names.len() && names.starts_with(&outer.names) {
+                // A root's directory stays where it is, and what it is.
+                self.rules.push(Rule::guard(&names));
+            }
             if names.starts_with(&outer.names) && access < outer.access {
                 self.rules.push(Rule::on_directory(&names, access));
             }
@@ -130,8 +134,8 @@ impl Model {
 
     fn operate(&mut self, view: &View, op: &Op) -> Outcome {
         if let Some((from, to)) = op.two_ends() {
-            let from_end = self.two_ended(view, from, op.keeps_from())?;
-            let to_end = self.two_ended(view, to, true)?;
+            let from_end = self.locate(view, from)?;
+            let to_end = self.locate(view, to)?;
             let outcome = match op {
                 Op::Rename(..) => self.rename(&from_end, &to_end, false),
                 Op::RenameReplace(..) => self.rename(&from_end, &to_end, true),
@@ -141,19 +145,8 @@ impl Model {
             return self.unless_gone(&to_end, self.unless_gone(&from_end, outcome));
         }
         let end = self.locate(view, op.path())?;
-        if op.removes() && !end.path.names_something() {
-            return Err("invalid-path");
-        }
-        if matches!(op, Op::SetPermissions(_, mode) if mode & !0o777 != 0) {
-            return Err("invalid-argument");
-        }
         let outcome = self.one_ended(&end, op);
         self.unless_gone(&end, outcome)
-    }
-
-    fn two_ended(&self, view: &View, text: &str, by_name: bool) -> Result<End, Code> {
-        let end = self.locate(view, text)?;
-        if by_name && !end.path.names_something() { Err("invalid-path") } else { Ok(end) }
     }
 
     /// A root whose directory was removed has nothing in it: that is said instead of `not-found`.

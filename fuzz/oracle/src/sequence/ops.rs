@@ -33,6 +33,10 @@ impl Model {
             Op::RemoveFile(_) => self.remove_file(end),
             Op::RemoveDir(_) => self.remove_dir(end),
             Op::RemoveDirAll(_) => self.remove_dir_all(end),
+            Op::SetPermissions(_, mode) if mode & !0o777 != 0 => {
+                self.decide(end, Access::Write, false, false)?;
+                Err("invalid-argument")
+            }
             Op::SetPermissions(..) | Op::SetTimes(_) => self.set_attributes(end),
             Op::Rename(..) | Op::RenameReplace(..) | Op::Copy(..) | Op::CopyReplace(..) => panic!("{op} has two ends"),
         }
@@ -248,20 +252,45 @@ impl Model {
             };
             // All before it resolved, so it is this name: missing, or no directory.
             let spot = self.resolve(end, &so_far, Last::Free, need, true)?;
-            match spot.id {
-                Some(_) if last => return Err("already-exists"),
-                Some(_) => return Err(error),
-                None => {
-                    self.judge(&end.slot, &spot.names, Access::Write, true)?;
-                    self.world.make_dir(spot.parent, spot.name());
-                }
-            }
+            return match spot.id {
+                Some(_) if last => Err("already-exists"),
+                Some(_) => Err(error),
+                None => self.make_dirs(end, &spot, &end.path.steps[count..]),
+            };
         }
         Ok(Seen::Done)
     }
 
+    /// A missing directory and those below it, all judged before the first is made. Nothing leads back from what is not there.
+    fn make_dirs(&mut self, end: &End, first: &Spot, below: &[String]) -> Outcome {
+        if below.iter().any(|step| step == "..") {
+            return Err("not-found");
+        }
+        let mut names = first.names.clone();
+        self.judge(&end.slot, &names, Access::Write, true)?;
+        for name in below {
+            names.push(name.clone());
+            self.judge(&end.slot, &names, Access::Write, true)?;
+        }
+        let mut at = self.world.make_dir(first.parent, first.name());
+        for name in below {
+            at = self.world.make_dir(at, name);
+        }
+        Ok(Seen::Done)
+    }
+
+    /// A path that is `.` or ends with `..` names no entry; that is said once it leads somewhere.
+    pub(super) fn names_entry(&self, end: &End) -> Result<(), Code> {
+        if end.path.names_something() {
+            return Ok(());
+        }
+        self.resolve(end, &end.path, Last::Follow, Access::Write, false)?;
+        Err("invalid-path")
+    }
+
     /// What is removed or moved: by its own name, and with a slash behind it a directory.
     pub(super) fn kept(&self, end: &End) -> Result<(Spot, Id), Code> {
+        self.names_entry(end)?;
         let spot = self.resolve(end, &end.path, Last::Keep, Access::Write, false)?;
         let id = spot.id.ok_or("not-found")?;
         if spot.followed { Err("not-a-directory") } else { Ok((spot, id)) }

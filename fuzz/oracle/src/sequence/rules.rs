@@ -41,6 +41,18 @@ impl Rule {
         Self { root: names.iter().map(|name| name.as_ref().to_owned()).collect(), parts: Vec::new(), dir_only: false, access }
     }
 
+    /// The rule that a directory stays what it is.
+    pub fn guard<S: AsRef<str>>(names: &[S]) -> Self {
+        Self { parts: vec!["**".to_owned()], ..Self::on_directory(names, Access::Write) }
+    }
+
+    /// Whether it says the same as another one below wherever each of them is known.
+    fn is_like(&self, other: &Rule) -> bool {
+        let anywhere = |rule: &Rule| rule.parts.first().is_some_and(|part| part == "**") && rule.parts.len() > 1;
+        let same = self.parts == other.parts && self.dir_only == other.dir_only && self.access == other.access;
+        same && anywhere(self) && anywhere(other)
+    }
+
     /// What it says of the last of these names (from the base), which is a directory or link, or is not.
     pub fn matches<S: AsRef<str>>(&self, names: &[S], dir: bool) -> Match {
         let names: Vec<String> = names.iter().map(|name| folded(name.as_ref())).collect();
@@ -52,7 +64,8 @@ impl Rule {
             && last == "**"
         {
             return if (0..names.len()).any(|end| fits(before, &names[..end])) {
-                Match::Covered
+                // All that is left of what is below a guarded name is everything.
+                if self.access == Access::Write { Match::Nothing } else { Match::Covered }
             } else if fits(before, names) {
                 Match::Guarded
             } else {
@@ -86,18 +99,33 @@ pub fn same_below<S: AsRef<str>>(rules: &[Rule], old: &[S], new: &[S]) -> bool {
     let own = |names: &[S]| names.iter().map(|name| name.as_ref().to_owned()).collect::<Vec<_>>();
     rules.iter().all(|rule| {
         let plain = |part: &&String| !part.contains(['*', '?', '[']);
-        let probes: Vec<&str> = PROBES.iter().copied().chain(rule.parts.iter().filter(plain).map(String::as_str)).collect();
-        same(rule, &probes, &mut own(old), &mut own(new), rule.parts.len().min(3))
+        let names = rule.root.iter().chain(rule.parts.iter().filter(plain)).map(String::as_str);
+        let probes: Vec<&str> = PROBES.iter().copied().chain(names).collect();
+        // One that matches at any depth may be known to several roots, and is one rule all the same.
+        let alike: Vec<&Rule> = rules.iter().filter(|other| std::ptr::eq(*other, rule) || other.is_like(rule)).collect();
+        let above = rule.root.len().saturating_sub(old.len().min(new.len()));
+        same(&alike, &probes, &mut own(old), &mut own(new), (above + rule.parts.len()).clamp(1, 3))
     })
 }
 
-fn same(rule: &Rule, probes: &[&str], old: &mut Vec<String>, new: &mut Vec<String>, depth: usize) -> bool {
+/// The most that rules which are one say of a name.
+fn most<S: AsRef<str>>(rules: &[&Rule], names: &[S], dir: bool) -> Match {
+    let each = rules.iter().map(|rule| rule.matches(names, dir));
+    each.max_by_key(|found| match found {
+        Match::Nothing => 0,
+        Match::Guarded => 1,
+        Match::Covered => 2,
+    })
+    .unwrap_or(Match::Nothing)
+}
+
+fn same(rules: &[&Rule], probes: &[&str], old: &mut Vec<String>, new: &mut Vec<String>, depth: usize) -> bool {
     depth == 0
         || probes.iter().all(|name| {
             old.push((*name).to_owned());
             new.push((*name).to_owned());
-            let alike = [false, true].iter().all(|dir| rule.matches(old, *dir) == rule.matches(new, *dir));
-            let alike = alike && (rule.matches(old, true) == Match::Covered || same(rule, probes, old, new, depth - 1));
+            let alike = [false, true].iter().all(|dir| most(rules, old, *dir) == most(rules, new, *dir));
+            let alike = alike && (most(rules, old, true) == Match::Covered || same(rules, probes, old, new, depth - 1));
             old.pop();
             new.pop();
             alike

@@ -130,9 +130,10 @@ fn clean(seen: &impl Debug) {
 /// The code of an error that tells nothing of the host but what the caller typed.
 fn code(error: &Error, typed: &[&str], tree: &Tree) -> Code {
     clean(error);
-    let words =
-        typed.iter().filter(|text| !text.is_empty()).fold(format!("{error} {error:?}"), |words, text| words.replace(text, ""));
-    assert!(!words.contains(&*tree.base().to_string_lossy()), "a host path in: {words}");
+    let base = tree.base().to_string_lossy();
+    let own = typed.iter().filter(|text| text.contains(&*base));
+    let words = own.fold(format!("{error} {error:?}"), |words, text| words.replace(text, ""));
+    assert!(!words.contains(&*base), "a host path in: {words}");
     error.code()
 }
 
@@ -164,8 +165,8 @@ fn operate(roots: &Roots, op: &Op, tree: &Tree) -> Result<Seen, Error> {
         Op::SymlinkMetadata(_) => Seen::Kind(kind(roots.symlink_metadata(&path)?.file_type())),
         Op::Exists(_) => Seen::Bool(roots.exists(&path)?),
         Op::ReadLink(_) => Seen::Text(roots.read_link(&path)?.to_string_lossy().into_owned()),
-        Op::Copy(..) => Seen::Copied(roots.copy(&path, &to)?.skipped()),
-        Op::CopyReplace(..) => Seen::Copied(roots.copy_replace(&path, &to)?.skipped()),
+        Op::Copy(..) => Seen::Copied(roots.copy(&path, &to)?.skipped),
+        Op::CopyReplace(..) => Seen::Copied(roots.copy_replace(&path, &to)?.skipped),
         _ => {
             change(roots, op, &path, &to)?;
             Seen::Done
