@@ -3,6 +3,8 @@
 //! May touch: nothing else of the crate but the escaping rules in `text`. It never receives a host path: the only spelling that an
 //! error can carry is the one that the caller typed, and [`Subject`] is its only way in.
 
+mod system;
+
 use std::fmt;
 
 use crate::text;
@@ -324,39 +326,6 @@ impl Error {
     pub(crate) fn at_target(self) -> Self {
         self.on(Subject::Target)
     }
-
-    /// The refusal that stands for a failure of the operating system on something inside a root.
-    pub(crate) fn from_io(error: &std::io::Error) -> Self {
-        use std::io::ErrorKind as Io;
-        let kind = match error.kind() {
-            Io::NotFound => ErrorKind::NotFound,
-            Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::OsDenied,
-            Io::AlreadyExists => ErrorKind::AlreadyExists,
-            Io::NotADirectory => ErrorKind::NotADirectory,
-            Io::IsADirectory => ErrorKind::IsADirectory,
-            Io::DirectoryNotEmpty => ErrorKind::NotEmpty,
-            Io::WouldBlock | Io::ResourceBusy | Io::ExecutableFileBusy | Io::Deadlock => ErrorKind::Busy,
-            Io::TimedOut => ErrorKind::Timeout,
-            Io::StorageFull | Io::QuotaExceeded => ErrorKind::NoSpace,
-            Io::FileTooLarge => ErrorKind::TooLarge,
-            Io::Unsupported | Io::CrossesDevices => ErrorKind::Unsupported,
-            Io::InvalidFilename => ErrorKind::InvalidPath,
-            Io::InvalidData => ErrorKind::NotUtf8,
-            _ => ErrorKind::Io,
-        };
-        match (kind, error.raw_os_error()) {
-            (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
-            (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
-            _ => kind.into(),
-        }
-    }
-}
-
-/// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.
-fn is_descriptor_limit(code: i32) -> bool {
-    const ENFILE: i32 = 23;
-    const EMFILE: i32 = 24;
-    cfg!(unix) && matches!(code, ENFILE | EMFILE)
 }
 
 impl From<ErrorKind> for Error {
@@ -396,21 +365,6 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
-
-impl From<Error> for std::io::Error {
-    fn from(error: Error) -> Self {
-        use std::io::ErrorKind as Io;
-        let kind = match error.kind() {
-            ErrorKind::NotFound | ErrorKind::RootAbsent => Io::NotFound,
-            ErrorKind::AlreadyExists => Io::AlreadyExists,
-            ErrorKind::NotUtf8 => Io::InvalidData,
-            ErrorKind::InvalidPath | ErrorKind::InvalidUri | ErrorKind::InvalidArgument => Io::InvalidInput,
-            ErrorKind::OutsideRoots | ErrorKind::NotGranted | ErrorKind::Protected | ErrorKind::OsDenied => Io::PermissionDenied,
-            _ => Io::Other,
-        };
-        std::io::Error::new(kind, error)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -452,11 +406,5 @@ mod tests {
         }
         assert_eq!(Error::no_match("m").kind(), ErrorKind::NoMatch);
         assert_eq!(Error::ambiguous("m").kind(), ErrorKind::Ambiguous);
-    }
-
-    #[test]
-    fn descriptor_exhaustion_is_a_limit() {
-        let error = Error::from_io(&std::io::Error::from_raw_os_error(24));
-        assert_eq!(error.kind(), if cfg!(unix) { ErrorKind::Limit } else { ErrorKind::Io });
     }
 }

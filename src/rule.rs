@@ -3,76 +3,20 @@
 //! May touch: `access`, the error details. No I/O (PURE-CORE). Each pattern is an automaton over names: a directory stands in a set of its
 //! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly.
 
-use std::borrow::Cow;
-use std::ffi::OsStr;
+mod glob;
 
-use unicase::UniCase;
-use unicode_normalization::UnicodeNormalization;
+use std::ffi::OsStr;
 
 use crate::access::Access;
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
+use glob::{Piece, Token, matches, tokens};
+pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
 
 /// Most names in one pattern: its states fit into one word.
 const PIECES: usize = 62;
 /// Longest pattern, in bytes.
 const PATTERN_LIMIT: usize = 4095;
-
-/// What names of temporary files begin and end with. No caller can name, list or create one.
-pub(crate) const RESERVED_START: &str = ".cap-roots-";
-pub(crate) const RESERVED_END: &str = ".tmp";
-
-/// `name` as it is compared: canonical caseless matching (Unicode 3.13, D145), composed.
-pub(crate) fn fold(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() {
-        return if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            Cow::Owned(name.to_ascii_lowercase())
-        } else {
-            Cow::Borrowed(name)
-        };
-    }
-    let decomposed: String = name.nfd().collect();
-    Cow::Owned(UniCase::unicode(decomposed).to_folded_case().nfc().collect())
-}
-
-/// Whether this is the name of a temporary file of ours, in any spelling that a disk may take for one.
-pub(crate) fn is_reserved(name: &OsStr) -> bool {
-    let bytes = name.as_encoded_bytes();
-    if bytes.first() != Some(&b'.') {
-        return false;
-    }
-    let text = name.to_string_lossy();
-    let folded = fold(text.trim_end_matches(['.', ' ']));
-    folded.starts_with(RESERVED_START) && folded.ends_with(RESERVED_END)
-}
-
-/// Whether some disk takes the name for another one: by folding (beyond ASCII case, which rules fold themselves), by short aliases, or by
-/// trimming. Below a root with rules such a name counts only where the parent's listing holds exactly these bytes.
-pub(crate) fn may_alias(name: &OsStr) -> bool {
-    let bytes = name.as_encoded_bytes();
-    bytes.iter().any(|byte| !byte.is_ascii() || *byte == b'~') || bytes.ends_with(b".") || bytes.ends_with(b" ")
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    /// `*`
-    Any,
-    /// `?`
-    One,
-    Char(char),
-    /// `[a-z]`, `[!a-z]`
-    Set {
-        negated: bool,
-        ranges: Vec<(char, char)>,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    /// `**`: any number of names.
-    Depth,
-    Name(Vec<Token>),
-}
 
 /// One pattern with its ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,70 +144,6 @@ fn literal(names: &RelPath) -> Vec<Piece> {
         Step::Parent => None,
     };
     names.steps().filter_map(name).collect()
-}
-
-/// The tokens of one name of a pattern; `None` for a bracket that is not closed or holds nothing.
-fn tokens(name: &str) -> Option<Vec<Token>> {
-    let mut out = Vec::new();
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        out.push(match c {
-            '*' => Token::Any,
-            '?' => Token::One,
-            '[' => {
-                let negated = chars.next_if(|c| matches!(c, '!' | '^')).is_some();
-                let mut ranges = Vec::new();
-                loop {
-                    match chars.next()? {
-                        ']' if !ranges.is_empty() => break,
-                        first if chars.peek() == Some(&'-') => {
-                            chars.next();
-                            match chars.next()? {
-                                // A hyphen before the end is one.
-                                ']' => {
-                                    ranges.extend([(first, first), ('-', '-')]);
-                                    break;
-                                }
-                                last => ranges.push((first, last)),
-                            }
-                        }
-                        only => ranges.push((only, only)),
-                    }
-                }
-                Token::Set { negated, ranges }
-            }
-            c => Token::Char(c),
-        });
-    }
-    Some(out)
-}
-
-/// Glob matching with one mark to go back to: the last `*` may take one character more.
-fn matches(tokens: &[Token], name: &[char]) -> bool {
-    let (mut at, mut read) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(c) = name.get(read) {
-        let fits = match tokens.get(at) {
-            Some(Token::Any) => {
-                star = Some((at, read));
-                at += 1;
-                continue;
-            }
-            Some(Token::One) => true,
-            Some(Token::Char(own)) => own == c,
-            Some(Token::Set { negated, ranges }) => ranges.iter().any(|(low, high)| low <= c && c <= high) != *negated,
-            None => false,
-        };
-        if fits {
-            (at, read) = (at + 1, read + 1);
-        } else if let Some((back, from)) = star {
-            star = Some((back, from + 1));
-            (at, read) = (back + 1, from + 1);
-        } else {
-            return false;
-        }
-    }
-    tokens.get(at..).is_some_and(|rest| rest.iter().all(|token| *token == Token::Any))
 }
 
 /// Where a directory stands in every rule: what is true of all names below it. Two directories that stand alike have rules that match
@@ -445,4 +325,93 @@ fn settle(rules: &[Rule], mut states: Vec<u64>, below: Access) -> Level {
         }
     }
     Level { as_file, as_dir, stand: Stand { states, below: further } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::style::PathStyle;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text, PathStyle::Unix).unwrap()
+    }
+
+    fn rules(globs: &[(&str, Access)]) -> Rules {
+        Rules::new(globs.iter().map(|(glob, access)| Rule::parse(glob, *access).unwrap()).collect(), Access::Write)
+    }
+
+    fn ceilings(glob: &str, name: &str) -> (Access, Access) {
+        let level = rules(&[(glob, Access::None)]).level(&path(name));
+        (level.as_file, level.as_dir)
+    }
+
+    /// Written out by hand: what a glob covers, and what it does not.
+    #[test]
+    fn what_globs_cover() {
+        let (none, read, all) = (Access::None, Access::Read, Access::Write);
+        for (glob, name, file, dir) in [
+            (".env", ".env", none, none),
+            (".env", "a/b/.env", none, none),
+            (".env", "a/.env/deep/er", none, none),
+            (".env", ".envrc", all, all),
+            ("/.env", "a/.env", all, all),
+            ("a/b", "a/b", none, none),
+            ("a/b", "x/a/b", all, all),
+            ("**/a/b", "x/a/b/c", none, none),
+            ("a/**/b", "a/b", none, none),
+            ("a/**/b", "a/x/y/b", none, none),
+            ("a/**/b", "b", all, all),
+            ("a/", "a", all, none),
+            ("a/", "x/a/f", none, none),
+            ("a/**", "a", read, read),
+            ("a/**", "a/f", none, none),
+            ("a/**", "ab/f", all, all),
+            ("**", "anything", none, none),
+        ] {
+            assert_eq!(ceilings(glob, name), (file, dir), "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn the_strictest_rule_holds() {
+        let rules = rules(&[("a", Access::Read), ("a/b", Access::Write), ("*/c", Access::List)]);
+        let ceiling = |text| rules.level(&path(text)).as_file;
+        assert_eq!(
+            [ceiling("a/b"), ceiling("a/c"), ceiling("x/c"), ceiling("x/d")],
+            [Access::Read, Access::List, Access::List, Access::Write]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for glob in ["", "/", "//a", "a//b", "a/../b", "./a", "!a", "a\\b", "~/a", "a**", "**a/b", "[", "a/[/]", "a\nb"] {
+            assert!(Rule::parse(glob, Access::None).is_err(), "{glob:?}");
+        }
+        assert!(Rule::parse(&"a/".repeat(PIECES + 1), Access::None).is_err());
+    }
+
+    /// Catches: comparing only what matched so far, which lets a prepared directory be renamed into a rule.
+    #[test]
+    fn places_are_alike_where_rules_match_the_same_below() {
+        let rules = rules(&[("**/.git/hooks/**", Access::Read), (".env", Access::None), ("a/secret", Access::None)]);
+        let alike = |one: &str, other: &str| rules.stand_alike(&rules.level(&path(one)), &rules, &rules.level(&path(other)));
+        assert!(alike("x", "y") && alike("x", "x/y/z"));
+        assert!(!alike("h", ".git") && !alike("a", "b") && !alike("x/.git", "x/git"));
+        assert!(alike("b/.git", "c/.GIT"));
+    }
+
+    /// A root inside another knows the other's rules from where it lies, and they are the same rules.
+    #[test]
+    fn rules_are_seen_from_inside_and_from_above() {
+        let outer = rules(&[("a/b/c", Access::None), (".env", Access::None)]);
+        let (seen, ceiling) = outer.seen_from_inside(&path("a/b"));
+        let inner = Rules::new(seen, ceiling);
+        assert_eq!((inner.level(&path("c")).as_file, inner.level(&path("x/.env")).as_file), (Access::None, Access::None));
+        assert_eq!(inner.level(&path("b/c")).as_file, Access::Write);
+        assert!(inner.stand_alike(&inner.level(&path("x")), &outer, &outer.level(&path("y"))));
+        let above = Rule::parse("c", Access::Read).unwrap().seen_from_above(&path("in")).unwrap();
+        let above = Rules::new(vec![above], Access::Write);
+        assert_eq!((above.level(&path("in/x/c")).as_file, above.level(&path("c")).as_file), (Access::Read, Access::Write));
+        assert_eq!(outer.seen_from_inside(&path("x/.env")).1, Access::None);
+    }
 }

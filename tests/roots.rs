@@ -57,19 +57,26 @@ fn the_same_directory_twice_is_an_error() {
     }
 }
 
+/// Catches: an inner grant that the outer one's name walks around, and one that takes the outer one's access.
 #[test]
-fn an_inner_root_with_less_access_is_refused_and_with_more_is_its_own() {
+fn an_inner_root_with_less_access_is_a_rule_and_with_more_is_its_own() {
     let tree = tree();
     symlink("ROOT/a/b", tree.base().join("alias")).unwrap();
     for inner in ["ROOT/a", "ROOT/a/b", "alias"] {
         let inner = tree.base().join(inner);
-        let error = Roots::builder().root(tree.root(), Access::Write).named("in", &inner, Access::Read).open().unwrap_err();
-        assert_eq!((error.code(), error.root_name()), ("invalid-argument", Some("in")));
-        let error = Roots::builder().named("in", &inner, Access::List).root(tree.root(), Access::Read).open().unwrap_err();
-        assert_eq!(error.root_name(), Some("in"));
-        assert!(Roots::builder().root(tree.root(), Access::Read).named("in", &inner, Access::Read).open().is_ok());
+        for swapped in [false, true] {
+            let outer = |builder: cap_roots::Builder| builder.root(tree.root(), Access::Write);
+            let less = |builder: cap_roots::Builder| builder.named("in", &inner, Access::List);
+            let roots = if swapped { outer(less(Roots::builder())) } else { less(outer(Roots::builder())) }.open().unwrap();
+            assert_eq!(code(roots.read("root://root/a/b/c.txt")), "protected", "{swapped}");
+            assert_eq!(code(roots.metadata("root://root/a/b/c.txt")), "ok");
+            assert_eq!(code(roots.rename("root://root/a", "root://root/z")), "protected");
+            let info = roots.list().find(|root| root.name() == "in").unwrap();
+            assert_eq!(info.inside(), Some("root"));
+        }
         let more = Roots::builder().root(tree.root(), Access::List).named("in", &inner, Access::Read).open().unwrap();
         assert_eq!(code(more.read("root://root/a/b/c.txt")), "not-granted");
+        assert_eq!(more.list().nth(1).unwrap().inside(), None);
     }
     let more = Roots::builder().root(tree.root(), Access::List).named("in", tree.root().join("a"), Access::Read).open().unwrap();
     assert_eq!(more.read_to_string(tree.expand("$ROOT/a/b/c.txt")).unwrap(), "C");
@@ -244,9 +251,12 @@ fn absent_roots_are_checked_as_present_ones_are() {
     };
     assert!(open("later", Access::Read).unwrap_err().contains("the same directory as root \"high\""));
     assert!(open("ROOT/../later", Access::Read).unwrap_err().contains("the same directory as root \"high\""));
-    assert!(open("later/in", Access::List).unwrap_err().contains("lies inside root \"high\""));
-    assert!(open("later/in", Access::Read).is_ok());
-    assert!(open("later2", Access::List).is_ok());
+    let inside = |inner, access| open(inner, access).unwrap().list().nth(1).unwrap().inside().map(str::to_owned);
+    assert_eq!(inside("later/in", Access::List).as_deref(), Some("high"));
+    assert_eq!(inside("later/in", Access::Read), None);
+    assert_eq!(inside("later2", Access::List), None);
+    let roots = open("later/in", Access::List).unwrap();
+    assert_eq!(code(roots.read("root://high/in/f")), "protected", "a rule on a place that is not there yet");
 }
 
 /// A root that was there and was removed stays absent, whatever takes its name.

@@ -40,15 +40,20 @@ fn ambient_authority_is_used_in_one_file() {
     for (name, code) in sources() {
         assert_eq!(code.contains("ambient_authority"), name == "ambient.rs", "{name}");
     }
-    let users: Vec<_> = sources().into_iter().filter(|(_, code)| code.contains("ambient::")).map(|(name, _)| name).collect();
+    // Its functions; what they found may be passed on.
+    let calls = |code: &str| code.split("ambient::").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+    let users: Vec<_> = sources().into_iter().filter(|(_, code)| calls(code)).map(|(name, _)| name).collect();
     assert_eq!(users, ["builder.rs"], "only grants open by path");
 }
 
 /// PURE-CORE
 #[test]
 fn parsing_and_deciding_do_no_input_or_output() {
-    let pure =
-        |name: &str| name.starts_with("path/") || ["decide.rs", "access.rs", "text.rs", "error.rs", "lease.rs"].contains(&name);
+    let pure = |name: &str| {
+        name.starts_with("path/")
+            || ["decide.rs", "access.rs", "rule.rs", "grant.rs", "text.rs", "error.rs", "lease.rs", "resolve/judge.rs"]
+                .contains(&name)
+    };
     let mut seen = 0;
     for (name, code) in sources().into_iter().filter(|(name, _)| pure(name)) {
         seen += 1;

@@ -1,0 +1,66 @@
+//! Failures of the operating system as refusals, and back.
+//!
+//! May touch: the error kinds. No text is made here.
+
+use super::{Detail, Error, ErrorKind};
+
+impl Error {
+    /// The refusal that stands for a failure of the operating system on something inside a root.
+    pub(crate) fn from_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match error.kind() {
+            Io::NotFound => ErrorKind::NotFound,
+            Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::OsDenied,
+            Io::AlreadyExists => ErrorKind::AlreadyExists,
+            Io::NotADirectory => ErrorKind::NotADirectory,
+            Io::IsADirectory => ErrorKind::IsADirectory,
+            Io::DirectoryNotEmpty => ErrorKind::NotEmpty,
+            Io::WouldBlock | Io::ResourceBusy | Io::ExecutableFileBusy | Io::Deadlock => ErrorKind::Busy,
+            Io::TimedOut => ErrorKind::Timeout,
+            Io::StorageFull | Io::QuotaExceeded => ErrorKind::NoSpace,
+            Io::FileTooLarge => ErrorKind::TooLarge,
+            Io::Unsupported | Io::CrossesDevices => ErrorKind::Unsupported,
+            Io::InvalidFilename => ErrorKind::InvalidPath,
+            Io::InvalidData => ErrorKind::NotUtf8,
+            _ => ErrorKind::Io,
+        };
+        match (kind, error.raw_os_error()) {
+            (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
+            (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
+            _ => kind.into(),
+        }
+    }
+}
+
+/// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.
+fn is_descriptor_limit(code: i32) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    cfg!(unix) && matches!(code, ENFILE | EMFILE)
+}
+
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::RootAbsent => Io::NotFound,
+            ErrorKind::AlreadyExists => Io::AlreadyExists,
+            ErrorKind::NotUtf8 => Io::InvalidData,
+            ErrorKind::InvalidPath | ErrorKind::InvalidUri | ErrorKind::InvalidArgument => Io::InvalidInput,
+            ErrorKind::OutsideRoots | ErrorKind::NotGranted | ErrorKind::Protected | ErrorKind::OsDenied => Io::PermissionDenied,
+            _ => Io::Other,
+        };
+        std::io::Error::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptor_exhaustion_is_a_limit() {
+        let error = Error::from_io(&std::io::Error::from_raw_os_error(24));
+        assert_eq!(error.kind(), if cfg!(unix) { ErrorKind::Limit } else { ErrorKind::Io });
+    }
+}
