@@ -11,7 +11,15 @@ use super::generate::{Case, SEALED};
 use super::model::{Code, Outcome, Seen};
 use super::step::{Op, Step};
 use crate::poison::{self, CANARY};
+use crate::privilege;
 use crate::tree::Tree;
+
+/// By the fast way, and by the guarded walk.
+pub fn check_both(bytes: &[u8]) {
+    privilege::drop_override();
+    check(bytes, |builder| builder);
+    check(bytes, Builder::without_openat2);
+}
 
 /// Panics unless each step of the case that the bytes make ends as the model says, with the answer and the tree that it says; and if
 /// anything of the outside or of a sealed file comes back, or one of them changes.
