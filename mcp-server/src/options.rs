@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "JSON", requires = "call", default_value = "{}", help_heading = "Without a client")]
     pub(crate) args: String,
 
-    /// Say how PATH would be judged and why, and exit: 0 if it can be read or listed, 1 if not.
+    /// Say how reading, writing and deleting PATH would be judged and by which rules, and exit: 0 if it can be read or listed, 1 if not.
     #[arg(long, value_name = "PATH", conflicts_with = "call", help_heading = "Without a client")]
     pub(crate) explain: Option<String>,
 
@@ -224,7 +224,7 @@ mod tests {
             "x --protect default --rule .git=none",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
-            let copied = options(&format!("x {}", given.arguments().join(" ")).trim_end().to_owned());
+            let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
         }

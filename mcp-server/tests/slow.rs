@@ -64,8 +64,12 @@ impl Session {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
+    fn call(&mut self, id: usize, tool: &str, arguments: Value) {
+        self.send(Some(id), "tools/call", json!({ "name": tool, "arguments": arguments }));
+    }
+
     fn read(&mut self, id: usize, arguments: Value) {
-        self.send(Some(id), "tools/call", json!({ "name": "read_text_file", "arguments": arguments }));
+        self.call(id, "read_text_file", arguments);
     }
 
     /// The answer to `id`; others are passed over.
@@ -135,5 +139,33 @@ fn a_call_over_its_time_is_answered() {
     assert_eq!(answer["result"]["_meta"]["cap-roots/code"], "timeout", "{answer}");
     session.read(21, json!({ "path": "small" }));
     assert_eq!(session.answer(21)["result"]["content"][0]["text"], "small");
+    session.end();
+}
+
+/// Catches: a change that is made after its call was answered with timeout.
+#[test]
+fn a_change_over_its_time_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut session) = Session::start(&["--max-seconds", "1"], folder.path()) else {
+        println!("skipped: this disk takes no file of 8 TiB");
+        return;
+    };
+    let file = folder.path().join("large");
+    let before = "a line of text\n".repeat(1 << 20);
+    std::fs::write(&file, &before).unwrap();
+    let edits: Vec<Value> = (0..10_000)
+        .map(|number| {
+            let word = |number| if number == 0 { "a line".to_owned() } else { format!("line {number} of") };
+            json!({ "oldText": word(number), "newText": word(number + 1), "replaceAll": true })
+        })
+        .collect();
+    session.call(1, "edit_file", json!({ "path": "large", "edits": edits }));
+    let answer = session.answer(1);
+    assert_eq!(answer["result"]["_meta"]["cap-roots/code"], "timeout", "{answer}");
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("look at what is there"), "{answer}");
+    // In the queue behind the stopped one, so that it has ended when this is answered.
+    session.call(2, "append_file", json!({ "path": "large", "content": "end" }));
+    assert!(session.answer(2)["result"]["content"][0]["text"].as_str().unwrap().starts_with("Successfully"));
+    assert!(std::fs::read_to_string(&file).unwrap() == before + "end");
     session.end();
 }

@@ -77,7 +77,7 @@ fn change(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<
     Ok(change)
 }
 
-/// The same without the change; refused where the change would be, as far as can be told.
+/// The same without the change. Refused where the change would be, as far as the path itself tells; a link is only followed to read.
 fn preview(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<(String, String)> {
     let about = |error: Error| error.about(context.label(path));
     context.roots.explain(path, Operation::Update).verdict().map_err(|kind| about(kind.into()))?;
