@@ -169,3 +169,31 @@ fn a_change_over_its_time_is_not_made() {
     assert!(std::fs::read_to_string(&file).unwrap() == before + "end");
     session.end();
 }
+
+/// Catches: a copy that goes on after its call was withdrawn, and what it has made so far staying behind.
+#[test]
+fn a_withdrawn_copy_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut session) = Session::start(&["--max-seconds", "600"], folder.path()) else {
+        println!("skipped: this disk takes no file of 8 TiB");
+        return;
+    };
+    std::fs::File::create(folder.path().join("large")).unwrap().set_len(4 << 30).unwrap();
+    session.call(1, "copy_file", json!({ "source": "large", "destination": "copy" }));
+    std::thread::sleep(Duration::from_millis(50));
+    session.call(2, "list_directory", json!({ "path": "." }));
+    if session.answer(2)["result"]["content"][0]["text"].as_str().unwrap().contains("[FILE] copy\n") {
+        println!("skipped: this disk copies 4 GiB at once");
+        return session.end();
+    }
+    session.send(None, "notifications/cancelled", json!({ "requestId": 1 }));
+    // In the queue behind the copy.
+    session.call(3, "append_file", json!({ "path": "copy", "content": "free" }));
+    let answer = session.answer(3);
+    assert_eq!(answer["result"]["content"][0]["text"], "Successfully appended to copy");
+    assert_eq!(std::fs::metadata(folder.path().join("copy")).unwrap().len(), 4);
+    let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["copy", "endless", "large", "small"]);
+    session.end();
+}
