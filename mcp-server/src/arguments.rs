@@ -5,6 +5,7 @@
 use cap_roots::{Error, Result};
 use serde_json::{Map, Value};
 
+#[derive(Debug)]
 pub(crate) struct Arguments(pub(crate) Map<String, Value>);
 
 impl Arguments {
@@ -29,6 +30,19 @@ impl Arguments {
             return Err(wrong());
         }
         values.iter().map(|value| value.as_str().ok_or_else(wrong)).collect()
+    }
+
+    /// A list of objects, which may be empty.
+    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Arguments>> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a list of objects"));
+        let values = self.get(name).and_then(Value::as_array).ok_or_else(wrong)?;
+        values.iter().map(|value| value.as_object().cloned().map(Arguments).ok_or_else(wrong)).collect()
+    }
+
+    /// True or false; false if it is not given.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be true or false"));
+        self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(wrong))
     }
 
     /// A whole number from 1, if it is given. `2.0` is one (JSON Schema: integers are numbers without a fraction).
@@ -80,6 +94,10 @@ mod tests {
         assert!(empty.text("path").unwrap_err().to_string().contains("\"path\" must be a string"));
         assert!(empty.text("other").unwrap_err().to_string().contains("\"other\" is missing"));
         assert!(empty.texts("paths", 3).is_err());
+        assert!(empty.objects("path").unwrap_err().to_string().contains("\"path\" must be a list of objects"));
+        assert!(empty.objects("other").is_err() && empty.objects("paths").unwrap().is_empty());
+        assert!(empty.flag("path").unwrap_err().to_string().contains("\"path\" must be true or false"));
+        assert!(!empty.flag("other").unwrap());
         assert!(empty.choice("sortBy", &["name", "size"]).unwrap_err().to_string().contains("name, size"));
     }
 }

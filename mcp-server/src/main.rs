@@ -5,10 +5,12 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
 mod arguments;
+mod edit;
 mod once;
 mod options;
 mod page;
 mod server;
+mod signals;
 mod tools;
 mod work;
 
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
         hide_host_paths: options.hide_host_paths,
     };
     let done = match (&options.call, &options.explain) {
-        (Some(tool), _) => once::call(&context, tool, &options.args),
+        (Some(tool), _) => signals::ignore_size_limit_by_itself().and_then(|()| once::call(&context, tool, &options.args)),
         (None, Some(path)) => once::explain(&context, path),
         (None, None) => serve(context, &options, &grants),
     };
@@ -80,15 +82,29 @@ fn open(options: &Options, grants: &[Grant]) -> Result<Roots, String> {
             "invalid-argument: a directory's path looks like JSON; give the arguments of --call as --args JSON".to_owned()
         );
     }
-    let builder = grants.iter().fold(Roots::builder(), |builder, grant| match &grant.name {
-        Some(name) => builder.named(name, &grant.path, grant.access),
-        None => builder.root(&grant.path, grant.access),
-    });
-    let roots = builder.hide_host_paths(options.hide_host_paths).open().map_err(|error: Error| {
+    let mut builder = Roots::builder().hide_host_paths(options.hide_host_paths);
+    for (glob, access) in options.rules()? {
+        builder = builder.rule(glob, access);
+    }
+    for grant in grants {
+        builder = builder.grant(grant.for_library(options.no_delete));
+    }
+    let roots = builder.open().map_err(|error: Error| {
+        if error.root_name().is_none() {
+            return error.to_string();
+        }
         let given: Vec<_> = grants.iter().map(|grant| grant.path.display().to_string()).collect();
         let hints: String = grants.iter().map(meant_as_name).collect();
         format!("{error} (directories given: {}{hints})", given.join(", "))
     })?;
+    for root in roots.list() {
+        if let Some(outer) = root.inside() {
+            tracing::warn!(
+                "the directory {} lies inside root {outer:?}, which has more access; what is not allowed in it is refused there as well",
+                root.host_path().display()
+            );
+        }
+    }
     let absent: Vec<_> = roots.list().zip(grants).filter(|(root, _)| root.is_absent()).collect();
     for (root, grant) in &absent {
         let path = root.host_path();
@@ -132,6 +148,10 @@ fn serve(context: Context, options: &Options, grants: &[Grant]) -> io::Result<Ex
         .max_blocking_threads(server::CALLS + IO_THREADS)
         .enable_all()
         .build()?;
+    {
+        let _entered = runtime.enter();
+        signals::ignore_size_limit()?;
+    }
     let ended = runtime.block_on(async {
         match Server::new(context, deadline).serve(stdio()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
@@ -144,21 +164,25 @@ fn serve(context: Context, options: &Options, grants: &[Grant]) -> io::Result<Ex
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-/// Started by hand: say what is served, and how a client is told to start it, with the same grants and no more.
+/// Started by hand: say what is served and what is protected, and how a client is told to start it, with the same grants and no more.
 fn hint(context: &Context, options: &Options, grants: &[Grant]) -> io::Result<()> {
     let mut err = io::stderr();
     writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
     let mut arguments = Vec::new();
     for (root, grant) in context.roots.list().zip(grants) {
-        // What the tools of this version do; a grant for writing waits for those that write.
-        let access = if root.access() == Access::Write { "read; write once this version can" } else { "read" };
+        let access = match (root.access() == Access::Write, root.may_delete()) {
+            (true, true) => "read, write, delete",
+            (true, false) => "read, write",
+            (false, _) => "read",
+        };
         let path = cap_roots::escape(&root.host_path().to_string_lossy());
         writeln!(err, "  {path} ({access}) as {}", root.uri())?;
         arguments.extend(grant.arguments(&root.host_path()));
     }
-    if options.hide_host_paths {
-        arguments.push("--hide-host-paths".to_owned());
+    for (glob, access) in options.rules().unwrap_or_default() {
+        writeln!(err, "  {} at most: {access}", cap_roots::escape(&glob))?;
     }
+    arguments.extend(options.arguments());
     let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
     let entry = serde_json::json!({ "mcpServers": { "files": { "command": program, "args": arguments } } });
     writeln!(err, "A client is configured with (limits as by default): {entry}")?;

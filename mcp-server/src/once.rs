@@ -51,7 +51,8 @@ fn print(result: &CallToolResult) -> io::Result<()> {
     Ok(())
 }
 
-/// `--explain`: which root the path's text leads to, what was granted there, the verdict, and what the disk has.
+/// `--explain`: which root the path's text leads to, what was granted there and by which rules it is less, the verdicts on reading and
+/// writing, and what the disk has for a reader. The status is that of reading: writing is not tried.
 pub(crate) fn explain(context: &Context, path: &str) -> io::Result<ExitCode> {
     let roots = &context.roots;
     let mut out = io::stdout();
@@ -61,7 +62,7 @@ pub(crate) fn explain(context: &Context, path: &str) -> io::Result<ExitCode> {
         None => writeln!(out, "root      none")?,
     }
     writeln!(out, "path      {}", explained.uri().unwrap_or("below no root"))?;
-    for operation in [Operation::ReadDir, Operation::Open] {
+    for operation in [Operation::ReadDir, Operation::Open, Operation::Write, Operation::RemoveFile] {
         writeln!(out, "grant     {}", roots.explain(path, operation))?;
     }
     // Opened for real, since only that tells where the links on the way lead.

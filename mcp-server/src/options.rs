@@ -4,14 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use cap_roots::Access;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 /// A filesystem MCP server that is really confined.
 ///
-/// Serves the named directories to an MCP client over standard input and output. A client can list and read what is below them and
-/// nothing else: every file is opened relative to a held directory, so that neither `..` nor links nor renames lead out.
-///
-/// This version reads; directories given for writing will allow it once the writing tools are there.
+/// Serves the named directories to an MCP client over standard input and output. A client can list, read and change what is below them
+/// and nothing else: every file is opened relative to a held directory, so that neither `..` nor links nor renames lead out.
 #[derive(Debug, Parser)]
 #[command(name = "cap-roots-mcp", version, max_term_width = 110, after_help = AFTER_HELP)]
 pub(crate) struct Options {
@@ -28,6 +26,19 @@ pub(crate) struct Options {
     #[arg(long, value_name = "[NAME=]DIR")]
     ro: Vec<OsString>,
 
+    /// What names that match GLOB allow at most, in all directories, with everything below them: none, list, read or write. `*`, `?`
+    /// and `[a-z]` stand within a name, `**` for any number of names; without a slash GLOB matches at any depth. The strictest holds.
+    #[arg(long = "rule", value_name = "GLOB=ACCESS", help_heading = "Protection")]
+    rules: Vec<String>,
+
+    /// Rules that hold beside those of --rule: what programs run or obey can be read and not changed, or nothing is kept.
+    #[arg(long, value_enum, value_name = "SET", default_value_t = Protect::Default, help_heading = "Protection")]
+    protect: Protect,
+
+    /// Nothing is deleted, nor moved from one directory of this command line to another. Files can be changed all the same.
+    #[arg(long, help_heading = "Protection")]
+    pub(crate) no_delete: bool,
+
     /// Never show a host path to the client: directories are shown as root://NAME/.
     #[arg(long)]
     pub(crate) hide_host_paths: bool,
@@ -40,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "JSON", requires = "call", default_value = "{}", help_heading = "Without a client")]
     pub(crate) args: String,
 
-    /// Say how PATH would be judged and why, and exit: 0 if it can be read or listed, 1 if not.
+    /// Say how reading, writing and deleting PATH would be judged and by which rules, and exit: 0 if it can be read or listed, 1 if not.
     #[arg(long, value_name = "PATH", conflicts_with = "call", help_heading = "Without a client")]
     pub(crate) explain: Option<String>,
 
@@ -65,13 +76,28 @@ const AFTER_HELP: &str = "\
 Examples:
   cap-roots-mcp ~/notes
   cap-roots-mcp --ro docs=/usr/share/doc ~/project
+  cap-roots-mcp --no-delete --rule '.env*=none' --rule 'vendor=read' ~/project
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
 
-Tools: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
+Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
 list_directory_with_sizes, get_file_info, list_allowed_directories.
+Tools that write, offered where a directory allows it: write_file, edit_file, append_file,
+create_directory, move_file, copy_file, delete_file, delete_directory.
 
 A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
+
+/// Rules that come with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Protect {
+    /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only
+    Default,
+    /// No such rules
+    None,
+}
+
+/// Hooks and settings that other programs run or obey: whoever writes them gets further than these directories.
+const PROTECTED: &[&str] = &["**/.git", "**/.mcp.json", "**/.vscode/mcp.json", "**/.cursor", "**/.claude"];
 
 /// A directory that the operator named.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,6 +108,14 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
+    pub(crate) fn for_library(&self, no_delete: bool) -> cap_roots::Grant {
+        let mut grant = cap_roots::Grant::new(&self.path).access(self.access);
+        if let Some(name) = &self.name {
+            grant = grant.name(name);
+        }
+        if no_delete { grant.no_delete() } else { grant }
+    }
+
     /// The arguments that grant the same: what a person may copy from one place to another without widening it.
     pub(crate) fn arguments(&self, host_path: &Path) -> [String; 2] {
         let option = if self.access == Access::Write { "--rw" } else { "--ro" };
@@ -91,6 +125,23 @@ impl Grant {
 }
 
 impl Options {
+    /// The rules in effect, or the line that says which cannot be read. Globs are read by the library.
+    pub(crate) fn rules(&self) -> Result<Vec<(String, Access)>, String> {
+        let protected: &[&str] = if self.protect == Protect::Default { PROTECTED } else { &[] };
+        let protected = protected.iter().map(|glob| Ok(((*glob).to_owned(), Access::Read)));
+        protected.chain(self.rules.iter().map(|text| rule(text))).collect()
+    }
+
+    /// The arguments beside the directories that keep what is allowed as it is, for a person to copy.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut arguments: Vec<_> = self.rules.iter().map(|rule| format!("--rule={rule}")).collect();
+        let protect = (self.protect == Protect::None).then_some("--protect=none");
+        let flags = [(self.no_delete, "--no-delete"), (self.hide_host_paths, "--hide-host-paths")];
+        let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
+        arguments.extend(protect.into_iter().chain(flags).map(str::to_owned));
+        arguments
+    }
+
     /// Reads the command line; ends the process for `--help`, `--version` and misuse (status 2).
     pub(crate) fn read() -> (Self, Vec<Grant>) {
         let matches = Self::command().get_matches();
@@ -126,9 +177,60 @@ fn named(text: &OsString, access: Access) -> Grant {
     }
 }
 
+/// `GLOB=ACCESS`, split at the last `=`: globs may hold one.
+fn rule(text: &str) -> Result<(String, Access), String> {
+    let access =
+        |name: &str| [Access::None, Access::List, Access::Read, Access::Write].into_iter().find(|a| a.to_string() == name);
+    let (glob, name) = text.rsplit_once('=').unwrap_or((text, ""));
+    match access(name) {
+        Some(access) => Ok((glob.to_owned(), access)),
+        None => Err(format!(
+            "invalid-argument: the rule {text:?} does not end with =none, =list, =read or =write; give it as in --rule '**/.env=none'"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn options(line: &str) -> Options {
+        Options::from_arg_matches(&Options::command().get_matches_from(line.split(' '))).unwrap()
+    }
+
+    #[test]
+    fn rules_are_read() {
+        for (text, glob, access) in [
+            ("a=none", "a", Access::None),
+            ("a=b=list", "a=b", Access::List),
+            ("**/x=write", "**/x", Access::Write),
+            ("=read", "", Access::Read),
+        ] {
+            assert_eq!(rule(text).unwrap(), (glob.to_owned(), access));
+        }
+        for text in ["", "a", "a=", "a=Read", "a=rw", "none", "a=read "] {
+            let line = rule(text).unwrap_err();
+            assert!(line.starts_with("invalid-argument: the rule ") && line.contains(&format!("{text:?}")), "{line}");
+        }
+    }
+
+    /// Catches: a line to copy that allows more than was allowed.
+    #[test]
+    fn arguments_to_copy_allow_the_same() {
+        for line in [
+            "x",
+            "x --rule -a=none --no-delete b --rule c=d=read",
+            "x --protect none --hide-host-paths a",
+            "x --protect default --rule .git=none",
+        ] {
+            let given = options(line.replace("--rule -a", "--rule=-a").as_str());
+            let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
+            assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
+            assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
+        }
+        assert_eq!(options("x").rules().unwrap().len(), PROTECTED.len());
+        assert!(options("x --protect none").rules().unwrap().is_empty());
+    }
 
     fn grants(line: &str) -> Vec<(Option<String>, String, Access)> {
         let matches = Options::command().get_matches_from(line.split(' '));

@@ -1,13 +1,15 @@
 //! The MCP side: requests in, answers out. Dual era as rmcp serves it: nothing here depends on a session.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cap_roots::{Error, ErrorKind};
-use cap_roots_rmcp::{refusal, tool_result};
+use cap_roots_rmcp::tool_result;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -19,9 +21,15 @@ use crate::work::Work;
 /// Most calls that are at work at once; further ones wait for their turn.
 pub(crate) const CALLS: usize = 16;
 
-const INSTRUCTIONS: &str = "Files below the allowed directories can be listed and read; list_allowed_directories shows them. A path is \
-    absolute, relative to the first allowed directory, or root://NAME/relative/path. A refusal starts with a code such as not-found or \
-    outside-roots and says what to do; repeating the same call does not help.";
+/// How long a call that was stopped is waited for. What it has changed it has changed, and is not to be answered as if it had not.
+const GRACE: Duration = Duration::from_secs(1);
+
+const INSTRUCTIONS: &str = "Files below the allowed directories can be listed and read, and changed where the operator allows it; \
+    list_allowed_directories shows them. A path is absolute, relative to the first allowed directory, or root://NAME/relative/path. A \
+    refusal starts with a code such as not-found or outside-roots and says what to do; repeating the same call does not help.";
+
+/// What came of a call: its result or refusal; outside, a fault of the server itself.
+type Outcome = Result<cap_roots::Result<CallToolResult>, ErrorData>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
@@ -36,7 +44,7 @@ impl Server {
     }
 
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.
-    async fn work(&self, request: CallToolRequestParams, work: Work) -> Result<CallToolResponse, ErrorData> {
+    async fn work(&self, request: CallToolRequestParams, work: Work) -> Outcome {
         let closed = |_| ErrorData::internal_error("the server is closing", None);
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(closed)?;
         let context = self.context.clone();
@@ -46,12 +54,32 @@ impl Server {
             tools::call(&context, &work, &request.name, request.arguments.unwrap_or_default())
         };
         match tokio::task::spawn_blocking(call).await {
-            Ok(outcome) => Ok(tool_result(outcome).into()),
+            Ok(outcome) => Ok(outcome),
             Err(fault) => {
                 tracing::error!(%fault, "a tool call ended abnormally");
                 Err(ErrorData::internal_error("the call ended abnormally", None))
             }
         }
+    }
+}
+
+/// The outcome of `working`. Once `stopped` tells why, `stop` asks it to end; what it has done by then is its answer, and anything else is
+/// that it was stopped.
+async fn outcome(
+    working: impl Future<Output = Outcome>,
+    stopped: impl Future<Output = ErrorKind>,
+    stop: impl FnOnce(),
+    grace: Duration,
+) -> Outcome {
+    let mut working = pin!(working);
+    let why = tokio::select! {
+        outcome = &mut working => return outcome,
+        why = stopped => why,
+    };
+    stop();
+    match tokio::time::timeout(grace, working).await {
+        Ok(Ok(Ok(done))) => Ok(Ok(done)),
+        _ => Ok(Err(why.into())),
     }
 }
 
@@ -78,12 +106,50 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let work = Work::default();
-        let stopped = tokio::select! {
-            answer = self.work(request, work.clone()) => return answer,
-            () = context.ct.cancelled() => ErrorKind::Cancelled,
-            () = tokio::time::sleep(self.deadline) => ErrorKind::Timeout,
+        let changes = tools::changes_files(&request.name);
+        let stopped = async {
+            tokio::select! {
+                () = context.ct.cancelled() => ErrorKind::Cancelled,
+                () = tokio::time::sleep(self.deadline) => ErrorKind::Timeout,
+            }
         };
-        work.stop();
-        Ok(refusal(&Error::from(stopped)).into())
+        let outcome = outcome(self.work(request, work.clone()), stopped, || work.stop(), GRACE).await?;
+        // The disk may still be at it, and a deletion may have come half-way.
+        let advise = |error: Error| match error.kind() {
+            ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
+            _ => error,
+        };
+        Ok(tool_result(outcome.map_err(advise)).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// The answer of a call that is stopped at once and ends `after`, with `own` as its own outcome.
+    async fn stopped(after: Duration, own: cap_roots::Result<CallToolResult>) -> cap_roots::Result<CallToolResult> {
+        let told = AtomicBool::new(false);
+        let working = async {
+            tokio::time::sleep(after).await;
+            Ok(own)
+        };
+        let stop = || told.store(true, Ordering::SeqCst);
+        let outcome = outcome(working, async { ErrorKind::Timeout }, stop, Duration::from_millis(200)).await.unwrap();
+        assert!(told.load(Ordering::SeqCst));
+        outcome
+    }
+
+    /// Catches: a change that was made and is answered with timeout, so that it is made again.
+    #[tokio::test]
+    async fn what_was_done_is_answered_as_done() {
+        let done = || Ok(CallToolResult::success(Vec::new()));
+        let soon = Duration::from_millis(20);
+        assert!(stopped(soon, done()).await.is_ok());
+        let refused = stopped(soon, Err(ErrorKind::Cancelled.into())).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Timeout);
+        let hangs = stopped(Duration::from_secs(60), done()).await.unwrap_err();
+        assert_eq!(hangs.kind(), ErrorKind::Timeout);
     }
 }

@@ -16,11 +16,16 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::SeqCst);
     }
 
-    /// An error once the call was stopped. Nobody reads it: whoever stopped the call has answered for it.
+    /// What the roots of this call look at, so that a deletion or a copy stops with it.
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.stopped
+    }
+
+    /// An error once the call was stopped. Nobody reads it: whoever stopped the call answers for it.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.stopped.load(Ordering::Relaxed) { Err(ErrorKind::Cancelled.into()) } else { Ok(()) }
+        if self.stopped.load(Ordering::SeqCst) { Err(ErrorKind::Cancelled.into()) } else { Ok(()) }
     }
 }

@@ -34,6 +34,8 @@ fn one_call_without_a_client() {
         assert_eq!((out.as_str(), status), ("", 2), "{tool} {arguments}");
         assert!(err.starts_with("invalid-argument: ") && err.lines().count() == 1, "{err}");
     }
+    let wrote = call("write_file", r#"{"path":"n","content":"x"}"#);
+    assert_eq!(wrote, ("Successfully wrote to n\n".into(), String::new(), 0));
     assert_eq!(run(folder.path(), &["--args", "{}", "ws"]).2, 2);
     assert_eq!(run(folder.path(), &["--nonsense"]).2, 2);
 }
@@ -48,6 +50,7 @@ fn a_path_is_explained() {
         "access read",
         "path      root://docs/a.txt",
         "open needs read",
+        "write needs write; root \"docs\" grants read: refused, not-granted",
         "the grant suffices",
         "outcome   can be opened",
     ] {
@@ -116,6 +119,10 @@ fn help_is_a_manual() {
         "DIR",
         "--rw",
         "--ro",
+        "--rule",
+        "--protect",
+        "--no-delete",
+        "delete_directory",
         "--hide-host-paths",
         "--call",
         "--args",

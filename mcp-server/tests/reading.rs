@@ -9,25 +9,10 @@ mod support;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{SERVER, call, client, code, eras, text};
-
-fn workspace() -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let base = fs::canonicalize(folder.path()).unwrap();
-    let ws = base.join("ws");
-    fs::create_dir_all(ws.join("sub/deeper")).unwrap();
-    fs::create_dir(base.join("out")).unwrap();
-    fs::write(base.join("out/k.txt"), "SECRET").unwrap();
-    fs::write(ws.join("a.txt"), "one\ntwo\nthree\n").unwrap();
-    fs::write(ws.join("sub/b.md"), "b").unwrap();
-    symlink(ws.join("sub"), ws.join("abs")).unwrap();
-    symlink("../out/k.txt", ws.join("l")).unwrap();
-    (folder, ws.to_str().unwrap().to_owned())
-}
+use support::{SERVER, call, client, code, eras, text, workspace};
 
 /// Every way to write a path to the same file, through both eras; and ways to one outside.
 #[tokio::test]
@@ -69,7 +54,11 @@ async fn bad_arguments_and_unknown_tools_are_answers_that_a_model_can_read() {
     for era in eras() {
         let client = client(era, &[&ws]).await;
         for (tool, arguments) in [
-            ("write_file", json!({})),
+            ("no_such_tool", json!({})),
+            ("write_file", json!({ "path": "a.txt" })),
+            ("edit_file", json!({ "path": "a.txt", "edits": "none" })),
+            ("edit_file", json!({ "path": "a.txt", "edits": [{ "oldText": "one" }] })),
+            ("delete_directory", json!({ "path": "sub", "recursive": "yes" })),
             ("read_text_file", json!({})),
             ("read_text_file", json!({ "path": ["a"] })),
             ("read_text_file", json!({ "path": "a.txt", "offset": 0 })),

@@ -1,5 +1,5 @@
 //! The contract of the reference filesystem server, as recorded: names, arguments, annotations, output schemas and answers of the
-//! reading tools. `data/reference.json` gives with each call either the recorded answer, or ours and the reason for the difference.
+//! tools. `data/reference.json` gives with each call either the recorded answer, or ours and the reason for the difference.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
@@ -100,11 +100,11 @@ async fn tools_are_those_of_the_reference() {
 
 #[tokio::test]
 async fn answers_are_those_of_the_reference_but_for_listed_differences() {
-    let folder = tempfile::tempdir().unwrap();
-    let base = fs::canonicalize(folder.path()).unwrap();
-    fixture(&base);
-    let [ws, ws2] = ["ws", "ws2"].map(|name| base.join(name).to_str().unwrap().to_owned());
     for era in eras() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        fixture(&base);
+        let [ws, ws2] = ["ws", "ws2"].map(|name| base.join(name).to_str().unwrap().to_owned());
         let client = client(era, &[&ws, &ws2]).await;
         for row in data()["calls"].as_array().unwrap() {
             let row = fill(row, &base);
@@ -124,5 +124,9 @@ async fn answers_are_those_of_the_reference_but_for_listed_differences() {
             assert_eq!(&told["structuredContent"]["content"], structured, "{row}");
         }
         client.cancel().await.unwrap();
+        let outside: Vec<_> = fs::read_dir(base.join("outside")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(outside, ["secret.txt"]);
+        let left = fs::read_dir(base.join("ws")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert!(left.into_iter().all(|name| !name.ends_with(".tmp")));
     }
 }

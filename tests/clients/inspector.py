@@ -14,10 +14,14 @@ rows = json.loads(text.replace("$WS2", f"{base}/ws2").replace("$WS", f"{base}/ws
 IS_ERROR = 5
 
 # The first good and the first bad call of each tool; the command line cannot name an argument that is missing or has a wrong type.
+# Calls that change files, or come after such a change, have their place in the order ("changes" in cases.json) and are left to the other
+# clients.
 chosen = {}
 for row in rows:
     if row["tool"] == "no_such_tool":
         continue  # refused by the Inspector itself
+    if row.get("changes"):
+        continue
     if all(isinstance(value, str) and value for value in row["arguments"].values()):
         chosen.setdefault((row["tool"], "code" in row), row)
     elif row["tool"] == "read_multiple_files" and "text" in row:

@@ -1,6 +1,6 @@
 //! Why an old text is not in a file: the nearest line, and the first thing that differs there. Never the line itself.
 
-use memchr::{memchr, memchr_iter, memmem, memrchr};
+use memchr::{memchr_iter, memmem, memrchr};
 
 /// How much of the file is searched for the nearest line, in bytes.
 const BUDGET: usize = 16 * 1024 * 1024;

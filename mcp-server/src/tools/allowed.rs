@@ -4,7 +4,7 @@ use cap_roots::{ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, answer, input, text_output};
+use super::{Context, Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::work::Work;
 
@@ -14,6 +14,7 @@ pub(super) const LIST_ALLOWED_DIRECTORIES: Definition = Definition {
     description: "Lists the directories that can be used, one a line. Everything below them can be used too, and nothing else. Paths that \
         are not absolute start at the first one.",
     operation: Operation::Metadata,
+    effect: Effect::Reads,
     input: schema,
     output: text_output,
     run,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, answer, input, path_property, text_output};
+use super::{Context, Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::work::Work;
 
@@ -18,6 +18,7 @@ pub(super) const GET_FILE_INFO: Definition = Definition {
         long as it stays inside. Errors start with a code: not-found, list the parent directory; outside-roots, see \
         list_allowed_directories.",
     operation: Operation::Metadata,
+    effect: Effect::Reads,
     input: schema,
     output: text_output,
     run,

@@ -6,7 +6,7 @@ use cap_roots::{Entry, FileType, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, answer, input, path_property, text_output};
+use super::{Context, Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::work::Work;
 
@@ -15,9 +15,11 @@ pub(super) const LIST_DIRECTORY: Definition = Definition {
     title: "List Directory",
     description: "Lists the names in a directory, sorted, one a line: [DIR] a directory, [FILE] a regular file, [LINK] a symbolic link \
         (it may lead outside; reading through it then answers outside-roots), [SPECIAL] a pipe, socket or device, which cannot be \
-        read. A name that is not plain text stands as root://NAME/... and can be used like that. Errors start with a code: not-found, \
+        read. A name that is not plain text stands as root://NAME/... and can be used like that. Names that the operator hides are \
+        left out, and counted at the end. Errors start with a code: not-found, \
         list the parent; not-a-directory, read it instead; outside-roots, see list_allowed_directories.",
     operation: Operation::ReadDir,
+    effect: Effect::Reads,
     input: schema,
     output: text_output,
     run: list,
@@ -44,21 +46,45 @@ fn schema_with_sort() -> Value {
 
 const SORTS: &[&str] = &["name", "size"];
 
+/// What a listing leaves out.
+#[derive(Default)]
+struct LeftOut {
+    cut: Option<String>,
+    /// How many names the operator's rules hide, of those that were looked at.
+    hidden: u64,
+}
+
+impl LeftOut {
+    fn notice(self) -> Option<String> {
+        let hidden = match self.hidden {
+            0 => None,
+            1 => Some("1 name is hidden by rules".to_owned()),
+            hidden => Some(format!("{hidden} names are hidden by rules")),
+        };
+        match (self.cut, hidden) {
+            (Some(cut), Some(hidden)) => Some(format!("{cut} {hidden}")),
+            (cut, hidden) => cut.or(hidden),
+        }
+    }
+}
+
 /// The entries of a directory by name, and what is missing.
-fn entries(context: &Context, work: &Work, path: &str) -> Result<(Vec<Entry>, Option<String>)> {
+fn entries(context: &Context, work: &Work, path: &str) -> Result<(Vec<Entry>, LeftOut)> {
     let most = context.limits.entries;
     let mut entries = Vec::new();
-    let mut notice = None;
-    for entry in context.roots.read_dir(path)? {
+    let mut left_out = LeftOut::default();
+    let mut listed = context.roots.read_dir(path)?;
+    for entry in listed.by_ref() {
         work.check()?;
         if entries.len() == most {
-            notice = Some(format!("Cut at the limit of {most} entries; the directory has more."));
+            left_out.cut = Some(format!("Cut at the limit of {most} entries; the directory has more."));
             break;
         }
         entries.push(entry.map_err(|error| error.about(context.label(path)))?);
     }
+    left_out.hidden = listed.hidden();
     entries.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok((entries, notice))
+    Ok((entries, left_out))
 }
 
 fn mark(entry: &Entry) -> &'static str {
@@ -74,18 +100,18 @@ fn mark(entry: &Entry) -> &'static str {
 struct Listing {
     text: String,
     limit: usize,
-    notice: Option<String>,
+    left_out: LeftOut,
 }
 
 impl Listing {
-    fn new(context: &Context, notice: Option<String>) -> Self {
-        Self { text: String::new(), limit: usize::try_from(context.limits.text_bytes).unwrap_or(usize::MAX), notice }
+    fn new(context: &Context, left_out: LeftOut) -> Self {
+        Self { text: String::new(), limit: usize::try_from(context.limits.text_bytes).unwrap_or(usize::MAX), left_out }
     }
 
     /// Whether there was room for the line.
     fn add(&mut self, line: &str) -> bool {
         if self.text.len() + line.len() + 1 > self.limit {
-            self.notice = Some(format!(
+            self.left_out.cut = Some(format!(
                 "Cut at the limit of {} bytes; the directory has more, and totals are of what is shown.",
                 self.limit
             ));
@@ -98,15 +124,15 @@ impl Listing {
 }
 
 fn list(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
-    let (entries, notice) = entries(context, work, arguments.text("path")?)?;
-    let mut listing = Listing::new(context, notice);
+    let (entries, left_out) = entries(context, work, arguments.text("path")?)?;
+    let mut listing = Listing::new(context, left_out);
     let _ = entries.iter().all(|entry| listing.add(&format!("{} {}", mark(entry), entry.name_text())));
-    Ok(answer(listing.text.trim_end_matches('\n').to_owned(), listing.notice))
+    Ok(answer(listing.text.trim_end_matches('\n').to_owned(), listing.left_out.notice()))
 }
 
 fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let by_size = arguments.choice("sortBy", SORTS)? == "size";
-    let (entries, notice) = entries(context, work, arguments.text("path")?)?;
+    let (entries, left_out) = entries(context, work, arguments.text("path")?)?;
     let mut sized: Vec<(Entry, u64)> = Vec::with_capacity(entries.len());
     for entry in entries {
         work.check()?;
@@ -117,7 +143,7 @@ fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Res
     if by_size {
         sized.sort_by_key(|(_, size)| Reverse(*size));
     }
-    let mut listing = Listing::new(context, notice);
+    let mut listing = Listing::new(context, left_out);
     let (mut files, mut directories, mut bytes) = (0, 0, 0u64);
     for (entry, size) in &sized {
         let is_dir = entry.file_type() == FileType::Dir;
@@ -133,7 +159,7 @@ fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Res
         }
     }
     let totals = format!("\nTotal: {files} files, {directories} directories\nCombined size: {}", human(bytes));
-    Ok(answer(listing.text + &totals, listing.notice))
+    Ok(answer(listing.text + &totals, listing.left_out.notice()))
 }
 
 /// Bytes as the reference server writes them: powers of 1024, two decimals above bytes.

@@ -4,15 +4,20 @@
 //! change in prompts; the deliberate differences are in the README. Descriptions are for a model that has to recover from errors.
 
 mod allowed;
+mod delete;
+mod edit;
 mod info;
 mod list;
+mod make;
 mod read_many;
 mod read_media;
 mod read_text;
+mod transfer;
+mod write;
 
 use std::sync::Arc;
 
-use cap_roots::{Error, Operation, Result, Roots};
+use cap_roots::{Error, ErrorKind, Operation, Result, RootInfo, Roots};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -48,13 +53,45 @@ impl Context {
     }
 }
 
+/// What calling a tool does to files: the hints that it is described with, as the reference server gives them for its tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// Makes what is missing, and leaves what is there.
+    Makes,
+    /// Adds something each time, and leaves what is there.
+    Adds,
+    /// Puts something in the place of what is there, the same each time.
+    Replaces,
+    /// Changes what is there.
+    Changes,
+    /// Takes names away: only where a grant allows that too.
+    Deletes,
+}
+
+impl Effect {
+    fn hints(self) -> ToolAnnotations {
+        let hints = ToolAnnotations::new().read_only(self == Effect::Reads).open_world(false);
+        let (idempotent, destructive) = match self {
+            Effect::Reads => return hints,
+            Effect::Makes => (true, false),
+            Effect::Adds => (false, false),
+            Effect::Replaces => (true, true),
+            Effect::Changes | Effect::Deletes => (false, true),
+        };
+        hints.idempotent(idempotent).destructive(destructive)
+    }
+}
+
 /// A tool, as data.
 struct Definition {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    /// The least that some root must allow for the tool to be offered.
+    /// What some root must allow, where the operation ends, for the tool to be offered.
     operation: Operation,
+    effect: Effect,
     input: fn() -> Value,
     output: fn() -> Value,
     run: fn(&Context, &Work, &Arguments) -> Result<CallToolResult>,
@@ -67,6 +104,14 @@ const TOOLS: &[Definition] = &[
     read_many::READ_MULTIPLE_FILES,
     list::LIST_DIRECTORY,
     list::LIST_DIRECTORY_WITH_SIZES,
+    write::WRITE_FILE,
+    edit::EDIT_FILE,
+    write::APPEND_FILE,
+    make::CREATE_DIRECTORY,
+    transfer::MOVE_FILE,
+    transfer::COPY_FILE,
+    delete::DELETE_FILE,
+    delete::DELETE_DIRECTORY,
     info::GET_FILE_INFO,
     allowed::LIST_ALLOWED_DIRECTORIES,
 ];
@@ -77,15 +122,22 @@ pub(crate) fn offered(roots: &Roots) -> Vec<Tool> {
 }
 
 fn is_offered(tool: &Definition, roots: &Roots) -> bool {
+    let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
+    let allows = |root: RootInfo| root.access() >= needed && (tool.effect != Effect::Deletes || root.may_delete());
     let mut list = roots.list().peekable();
-    list.peek().is_none() || list.any(|root| root.access() >= tool.operation.needs())
+    list.peek().is_none() || list.any(allows)
+}
+
+/// Whether a call of this tool may leave something changed even if it was stopped.
+pub(crate) fn changes_files(name: &str) -> bool {
+    TOOLS.iter().any(|tool| tool.name == name && tool.effect != Effect::Reads)
 }
 
 fn describe(tool: &Definition) -> Tool {
     let mut described = Tool::new(tool.name, tool.description, object((tool.input)()));
     described.title = Some(tool.title.to_owned());
     described.output_schema = Some(object((tool.output)()));
-    described.annotations = Some(ToolAnnotations::new().read_only(true).open_world(false));
+    described.annotations = Some(tool.effect.hints());
     described
 }
 
@@ -103,7 +155,9 @@ pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonOb
         Error::invalid_argument(format!("there is no tool {name:?}; the tools are {}", names.join(", ")))
             .advise("call one of them")
     })?;
-    (tool.run)(context, work, &Arguments(arguments))
+    // Beside the loops of the tools, each step of the library ends with the call: a deletion or a copy stops in the middle of a tree.
+    let context = Context { roots: context.roots.until_cancelled(work.flag()), ..*context };
+    (tool.run)(&context, work, &Arguments(arguments))
 }
 
 /// A schema of an object with these properties. Unknown arguments are allowed, and ignored.
@@ -142,4 +196,13 @@ fn path_property() -> Value {
         "type": "string",
         "description": "Absolute path, path relative to the first allowed directory, or root://NAME/relative/path"
     })
+}
+
+/// A refusal, advising whoever wanted to write: some of what the library advises is for readers.
+fn to_write(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => error.advise("check its directory; create_directory makes a missing one"),
+        ErrorKind::TooLarge => error.advise("write less: files of this size are not taken"),
+        _ => error,
+    }
 }

@@ -6,7 +6,7 @@ use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, answer, input, text_output};
+use super::{Context, Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::page::{self, Part};
 use crate::work::Work;
@@ -21,6 +21,7 @@ pub(super) const READ_MULTIPLE_FILES: Definition = Definition {
         by lines of ---. A file that cannot be read does not stop the others: its part says `Error -` and the code, with the meaning \
         that read_text_file gives it. All files together must fit into one answer; what does not fit is too-large.",
     operation: Operation::Open,
+    effect: Effect::Reads,
     input: schema,
     output: text_output,
     run,

@@ -6,7 +6,7 @@ use cap_roots::{Error, Operation, Result};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::{Context, DRAFT, Definition, input, path_property};
+use super::{Context, DRAFT, Definition, Effect, input, path_property};
 use crate::arguments::Arguments;
 use crate::work::Work;
 
@@ -17,6 +17,7 @@ pub(super) const READ_MEDIA_FILE: Definition = Definition {
         resource with its MIME type. For text use read_text_file, which costs less. Errors start with a code: too-large, the file is \
         over the operator's limit and cannot be read this way; the others as in read_text_file.",
     operation: Operation::Open,
+    effect: Effect::Reads,
     input: schema,
     output: output_schema,
     run,

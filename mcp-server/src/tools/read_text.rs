@@ -4,7 +4,7 @@ use cap_roots::{Error, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, answer, input, path_property, text_output};
+use super::{Context, Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::page::{self, Part};
 use crate::work::Work;
@@ -17,6 +17,7 @@ pub(super) const READ_TEXT_FILE: Definition = Definition {
         names; too-large, read pages with offset and limit; not-utf8, use read_media_file; is-a-directory, use list_directory; \
         outside-roots, the path is not in an allowed directory (see list_allowed_directories) and cannot be read.",
     operation: Operation::Open,
+    effect: Effect::Reads,
     input: schema,
     output: text_output,
     run,
