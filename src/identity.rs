@@ -2,6 +2,7 @@
 //!
 //! May touch: held handles.
 
+use std::ffi::OsStr;
 use std::io;
 
 use cap_fs_ext::MetadataExt;
@@ -17,6 +18,23 @@ pub(crate) struct Identity {
 impl Identity {
     pub(crate) fn of(dir: &Dir) -> io::Result<Self> {
         dir.dir_metadata().map(|metadata| Self::from(&metadata))
+    }
+}
+
+impl Identity {
+    /// Of the directory that has this name in `dir`; `None` where something else has it. Asked at each operation, so in one system call.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
+        use rustix::fs::{AtFlags, FileType, statat};
+        let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_dir = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        Ok(is_dir.then_some(Self { device: stat.st_dev, inode: stat.st_ino }))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
+        let metadata = dir.symlink_metadata(name)?;
+        Ok(metadata.is_dir().then(|| Self::from(&metadata)))
     }
 }
 

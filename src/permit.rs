@@ -73,6 +73,11 @@ impl Permit {
         self.operation.needs_at(self.end)
     }
 
+    /// Whether what the path leads to will be a directory.
+    pub(crate) fn makes_dir(&self) -> bool {
+        self.operation.makes_dir()
+    }
+
     /// What the rules say of the last typed name, as far as text tells.
     pub(crate) fn level(&self) -> Option<&Level> {
         self.level.as_ref()

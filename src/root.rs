@@ -131,8 +131,8 @@ impl Held {
 
     fn is_in_place(&self) -> bool {
         let Some((parent, name)) = &self.at else { return true };
-        match parent.symlink_metadata(name) {
-            Ok(metadata) => metadata.is_dir() && Identity::from(&metadata) == self.identity,
+        match Identity::of_dir_named(parent, name) {
+            Ok(identity) => identity == Some(self.identity),
             Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         }
     }

@@ -6,7 +6,8 @@
 //! there was a refusal, a refusal with another code.
 
 #![cfg(unix)]
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 mod support;
 

@@ -36,11 +36,20 @@ pub(crate) struct RuleJudge<'a> {
     at: Level,
     above: Vec<Level>,
     need: Access,
+    /// What the path leads to will be a directory, whatever it is called.
+    makes_dir: bool,
 }
 
 impl<'a> RuleJudge<'a> {
-    pub(crate) fn new(place: &'a Place, need: Access) -> Self {
-        Self { rules: &place.root().rules, floor: place.floor_level(), at: place.start_level(), above: Vec::new(), need }
+    pub(crate) fn new(place: &'a Place, need: Access, makes_dir: bool) -> Self {
+        Self {
+            rules: &place.root().rules,
+            floor: place.floor_level(),
+            at: place.start_level(),
+            above: Vec::new(),
+            makes_dir,
+            need,
+        }
     }
 
     /// Whether there is nothing to judge but reserved names.
@@ -74,7 +83,7 @@ impl Judge for RuleJudge<'_> {
         let need = if last { self.need } else { Access::List };
         // Without rules the kernel follows links unseen, and typed names were looked at before.
         let reserved = !self.is_empty() && is_reserved(name);
-        allow(!reserved && level.ceiling(!last || dir) >= need)?;
+        allow(!reserved && level.ceiling(!last || dir || self.makes_dir) >= need)?;
         self.above.push(std::mem::replace(&mut self.at, level));
         Ok(())
     }

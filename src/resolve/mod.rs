@@ -114,7 +114,7 @@ pub(crate) fn again(receipt: &Receipt, want: Want) -> Result<Found, Error> {
 /// The real names from the root to the directory that the path leads to.
 pub(crate) fn real_names(permit: Permit) -> Result<(RelPath, Receipt), Error> {
     let found = ground(permit.place()).and_then(|place| {
-        let mut judge = RuleJudge::new(&place, permit.need());
+        let mut judge = RuleJudge::new(&place, permit.need(), permit.makes_dir());
         let names = walk::real_names(&place, permit.path(), &mut judge)?;
         judge.finish(true)?;
         Ok(place.path_from_root(&names))
@@ -129,7 +129,7 @@ pub(crate) fn real_names(permit: Permit) -> Result<(RelPath, Receipt), Error> {
 /// A directory that the permitted path leads through.
 pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, Error> {
     let place = ground(receipt.place())?;
-    let mut judge = RuleJudge::new(&place, Access::List);
+    let mut judge = RuleJudge::new(&place, Access::List, false);
     let found = walk::walk(&place, prefix, Want::Dir, &mut judge)?;
     accept(&place, &judge, Want::Dir, found)
 }
@@ -137,7 +137,7 @@ pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, E
 fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
     let place = ground(permit.place())?;
     let path = permit.path();
-    let mut judge = RuleJudge::new(&place, permit.need());
+    let mut judge = RuleJudge::new(&place, permit.need(), permit.makes_dir());
     #[cfg(target_os = "linux")]
     if !place.root().shared.without_openat2
         && let Some(level) = permit.level()

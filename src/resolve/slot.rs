@@ -28,6 +28,7 @@ pub(crate) struct Slot {
 }
 
 /// What is at a name, once every form is settled in which the name may be meant.
+#[expect(clippy::large_enum_variant, reason = "lives for one match; a box would cost each look an allocation")]
 pub(crate) enum Spot {
     Nothing,
     /// By this name, which may be another Unicode form of the one that was asked for.

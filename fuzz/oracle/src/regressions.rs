@@ -8,7 +8,9 @@ pub fn replay() -> usize {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut count = 0;
     for folder in ["regressions", "corpus"] {
-        for (target, check) in [("location", location as fn(&[u8])), ("read", crate::read::check), ("sequence", crate::sequence::run::check_both)] {
+        for (target, check) in
+            [("location", location as fn(&[u8])), ("read", crate::read::check), ("sequence", crate::sequence::run::check_both)]
+        {
             for entry in fs::read_dir(top.join(folder).join(target)).into_iter().flatten().flatten() {
                 check(&fs::read(entry.path()).unwrap_or_else(|error| panic!("{error}")));
                 count += 1;
