@@ -32,6 +32,7 @@ pub struct Builder {
     observer: Option<Arc<dyn Observer>>,
     hide_host_paths: bool,
     without_openat2: bool,
+    refuse_hard_links: bool,
     read_limit: u64,
 }
 
@@ -54,6 +55,7 @@ impl Default for Builder {
             observer: None,
             hide_host_paths: false,
             without_openat2: false,
+            refuse_hard_links: false,
             read_limit: READ_LIMIT,
         }
     }
@@ -111,6 +113,13 @@ impl Builder {
         self
     }
 
+    /// Refuses files that have more names than one as `hard-linked`, also for reading: a second name that somebody else made, inside or outside,
+    /// lets a file be read that a rule keeps by its first. Off by default, since package stores and backups are made of such files.
+    pub fn refuse_hard_links(mut self) -> Self {
+        self.refuse_hard_links = true;
+        self
+    }
+
     /// Resolves every path by the guarded walk, as where the kernel lacks `openat2(2)`: slower, with the same answers. For tests and
     /// comparisons.
     pub fn without_openat2(mut self) -> Self {
@@ -147,6 +156,7 @@ impl Builder {
             observer: self.observer,
             without_openat2: self.without_openat2,
             read_limit: self.read_limit,
+            refuse_hard_links: self.refuse_hard_links,
             hide_host_paths: self.hide_host_paths,
             ..Shared::default()
         });

@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no fast way"))]
     pub(crate) without_openat2: bool,
     pub(crate) read_limit: u64,
+    /// Files with more names than one are not opened.
+    pub(crate) refuse_hard_links: bool,
     pub(crate) hide_host_paths: bool,
 }
 

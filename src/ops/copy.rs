@@ -21,7 +21,8 @@ use crate::ops::rename::{Way, permits};
 use crate::ops::{TREE_LIMIT, contradiction, io, slot, write};
 use crate::permit::Receipt;
 use crate::resolve::step::{self, Opened};
-use crate::resolve::{Found, Slot, Want, again};
+use crate::resolve::{Found, Slot, Want, again, check_names, is_kernel_file};
+use crate::root::Place;
 use crate::rule::{Level, is_reserved};
 
 /// Most bytes between two looks at whether the authority still holds.
@@ -124,7 +125,7 @@ fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut 
     if to.see()?.is_some() {
         return Err(Error::from(ErrorKind::AlreadyExists).at_target());
     }
-    let tree = Tree { from, level, authority: source.authority() };
+    let tree = Tree { from, level, place: source.place(), authority: source.authority() };
     tree.judge(Identity::of(&to.dir).map_err(io)?)?;
     to.check_creatable()?;
     let _turn = there.shared.queue.turn([to.key()?]);
@@ -142,6 +143,7 @@ fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut 
 struct Tree<'a> {
     from: Dir,
     level: Level,
+    place: &'a Place,
     authority: &'a Authority,
 }
 
@@ -207,7 +209,7 @@ impl Tree<'_> {
                         }
                     } else if file_type.is_file() {
                         match step::open(&dir, &name).map_err(io)? {
-                            Opened::File(file, metadata) if metadata.is_file() => {
+                            Opened::File(file, metadata) if self.is_copied(&file, &metadata)? => {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
                                 copied.files += 1;
                             }
@@ -220,6 +222,12 @@ impl Tree<'_> {
             }
         }
         Ok(copied)
+    }
+
+    /// Whether it is a file, and not one that the kernel makes up.
+    fn is_copied(&self, file: &File, metadata: &Metadata) -> Result<bool> {
+        check_names(self.place, metadata)?;
+        Ok(metadata.is_file() && !is_kernel_file(self.place, file, metadata))
     }
 
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {

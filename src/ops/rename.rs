@@ -84,7 +84,7 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
         _ if to.must_be_dir && !is_dir => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
         Some(old) if to.must_be_dir && old.metadata.is_symlink() => return Err(Error::from(ErrorKind::NotADirectory).at_target()),
         // Two names of one file (rename(2)), or one name.
-        Some(old) if !is_dir && Identity::from(&old.metadata) == Identity::from(&seen.metadata) => return Ok(()),
+        Some(old) if !is_dir && is_same(old, &seen) && !is_respelled(from, to)? => return Ok(()),
         Some(old) if !is_dir && old.metadata.is_dir() => return Err(Error::from(ErrorKind::IsADirectory).at_target()),
         Some(_) => {}
         None => to.check_creatable().map_err(Error::at_target)?,
@@ -92,6 +92,15 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
     source.authority().check()?;
     target.commit()?;
     change::rename(&from.dir, &from.name, &to.dir, &to.name, replace).map_err(refusal)
+}
+
+fn is_same(one: &Seen, other: &Seen) -> bool {
+    Identity::from(&one.metadata) == Identity::from(&other.metadata)
+}
+
+/// On a disk that folds names, another spelling of the same name is there already, and is what is wanted.
+fn is_respelled(from: &Slot, to: &Slot) -> Result<bool> {
+    Ok(from.name != to.name && from.key()? == to.key()?)
 }
 
 /// rename(2) has failures of its own: a directory into itself, one over another that is not empty, and another mount.

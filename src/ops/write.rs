@@ -17,7 +17,7 @@ use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::is_dir_or_link;
 use crate::resolve::step::{self, Opened, Seen};
-use crate::resolve::{Slot, Want, is_kernel_file};
+use crate::resolve::{Slot, Want, check_names, is_kernel_file};
 use crate::root::Place;
 
 pub(crate) fn write(place: Place, path: RelPath, contents: &[u8]) -> Result<()> {
@@ -128,7 +128,10 @@ fn check_kind(slot: &Slot, metadata: &Metadata) -> Result<()> {
 /// By the handle.
 fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &Metadata) -> Result<()> {
     check_kind(slot, metadata)?;
-    if is_kernel_file(receipt.place(), file, metadata) { Err(ErrorKind::SpecialFile.into()) } else { Ok(()) }
+    if is_kernel_file(receipt.place(), file, metadata) {
+        return Err(ErrorKind::SpecialFile.into());
+    }
+    Ok(check_names(receipt.place(), metadata)?)
 }
 
 /// A slash behind the last name calls it a directory, wherever a link of that name may lead.

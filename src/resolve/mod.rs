@@ -184,6 +184,7 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
             if !metadata.is_file() || is_kernel_file(place, &file, &metadata) {
                 return Err(ErrorKind::SpecialFile.into());
             }
+            check_names(place, &metadata)?;
             Ok(Found::File(file, metadata))
         }
         Found::Link { text, depth } => {
@@ -193,6 +194,13 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
         Found::Metadata(_) if want == Want::LinkText => Err(Error::detailed(ErrorKind::InvalidArgument, Detail::NotALink)),
         other => Ok(other),
     }
+}
+
+/// Where the operator wants files with one name only.
+pub(crate) fn check_names(place: &Place, metadata: &Metadata) -> Result<(), ErrorKind> {
+    use cap_fs_ext::MetadataExt;
+    let refused = place.root().shared.refuse_hard_links && metadata.nlink() > 1;
+    if refused { Err(ErrorKind::HardLinked) } else { Ok(()) }
 }
 
 /// A link's text is shown only if it stays inside by text; anything else would tell about the host (ONE-MOUTH).

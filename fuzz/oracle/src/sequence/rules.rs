@@ -46,11 +46,9 @@ impl Rule {
         Self { parts: vec!["**".to_owned()], ..Self::on_directory(names, Access::Write) }
     }
 
-    /// Whether it says the same as another one below wherever each of them is known.
+    /// Whether it is the same rule, known to another root.
     fn is_like(&self, other: &Rule) -> bool {
-        let anywhere = |rule: &Rule| rule.parts.first().is_some_and(|part| part == "**") && rule.parts.len() > 1;
-        let same = self.parts == other.parts && self.dir_only == other.dir_only && self.access == other.access;
-        same && anywhere(self) && anywhere(other)
+        self.parts == other.parts && self.dir_only == other.dir_only && self.access == other.access
     }
 
     /// What it says of the last of these names (from the base), which is a directory or link, or is not.
@@ -101,7 +99,7 @@ pub fn same_below<S: AsRef<str>>(rules: &[Rule], old: &[S], new: &[S]) -> bool {
         let plain = |part: &&String| !part.contains(['*', '?', '[']);
         let names = rule.root.iter().chain(rule.parts.iter().filter(plain)).map(String::as_str);
         let probes: Vec<&str> = PROBES.iter().copied().chain(names).collect();
-        // One that matches at any depth may be known to several roots, and is one rule all the same.
+        // One that is known to several roots is one rule all the same.
         let alike: Vec<&Rule> = rules.iter().filter(|other| std::ptr::eq(*other, rule) || other.is_like(rule)).collect();
         let above = rule.root.len().saturating_sub(old.len().min(new.len()));
         same(&alike, &probes, &mut own(old), &mut own(new), (above + rule.parts.len()).clamp(1, 3))
