@@ -74,7 +74,7 @@ fn operate(roots: &Roots, op: &str, path: &str, path2: Option<&str>, mode: Optio
 }
 
 /// A line for each object below `base`: its path, its type, what it holds, and its mode if asked for.
-fn picture(base: &Path, modes: bool) -> BTreeSet<String> {
+pub(crate) fn picture(base: &Path, modes: bool) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     add(base, "", modes, &mut lines);
     lines
