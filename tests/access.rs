@@ -273,44 +273,6 @@ fn a_directory_of_a_narrowed_set_stays_narrow() {
     assert_eq!(fs::metadata(tree.root().join("d/new")).unwrap().len(), 3);
 }
 
-/// `within`: relative paths start there, other spellings work below it, and nothing else is reached.
-#[test]
-fn a_set_narrowed_to_a_directory_reaches_nothing_else() {
-    let tree =
-        Tree::build(["file d/f=F", "file e/g=G", "link d/up -> ../e/g", "link d/abs -> $ROOT/d/f", "link l -> d"]).unwrap();
-    let other = tree.base().join("other");
-    fs::create_dir(&other).unwrap();
-    let all = Roots::builder().named("r", tree.root(), Access::Write).named("o", &other, Access::Write).open().unwrap();
-    for narrowed in [all.within("d").unwrap(), all.within("l").unwrap(), all.within("root://r/l/").unwrap()] {
-        for path in ["f", "root://r/d/f", "$ROOT/d/f", "abs"] {
-            assert_eq!(narrowed.read_to_string(tree.expand(path)).unwrap(), "F", "{path}");
-        }
-        for path in [
-            "up",
-            "../e/g",
-            "..",
-            "root://r/e/g",
-            "root://r/",
-            "$ROOT/e/g",
-            "$ROOT/l/f",
-            "$ROOT/d/../e/g",
-            "root://o/",
-            "$BASE/other",
-        ] {
-            assert_eq!(code(narrowed.metadata(tree.expand(path))), "outside-roots", "{path}");
-        }
-        assert_eq!(code(narrowed.rename("f", tree.expand("$ROOT/e/f"))), "outside-roots");
-        assert_eq!(narrowed.list().map(|root| root.uri()).collect::<Vec<_>>(), ["root://r/d"]);
-        assert_eq!(code(narrowed.within("..")), "outside-roots");
-    }
-    // By its names each time: moved away, it takes nothing with it, and what has the names then is what is meant.
-    let narrowed = all.within("d").unwrap();
-    fs::rename(tree.root().join("d"), tree.base().join("taken")).unwrap();
-    assert_eq!(code(narrowed.read("f")), "not-found");
-    std::os::unix::fs::symlink("e", tree.root().join("d")).unwrap();
-    assert_eq!(code(narrowed.read("g")), "not-a-directory");
-}
-
 #[derive(Clone, Debug)]
 enum Narrow {
     Clone,

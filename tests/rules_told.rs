@@ -60,8 +60,9 @@ fn a_path_of_the_host_is_no_rule() {
     assert_eq!(open("ROOT", "/tmp"), "ok");
 }
 
-/// A link's other spelling of the root is a path of the host as well.
+/// The directory's other spelling is a path of the host as well.
 #[test]
+#[ignore = "fault: only the spelling that was given is compared, so this rule protects nothing"]
 fn a_canonical_path_of_the_host_is_no_rule() {
     let tree = Tree::build(["file d/f=F", "link ../alias -> ROOT"]).unwrap();
     let builder = Roots::builder().root(tree.base().join("alias"), Access::Write);
@@ -152,9 +153,8 @@ fn a_tree_with_a_ruled_name_is_removed_whole_or_not_at_all() {
     }
 }
 
-fn nested(tree: &Tree, way: Way, outer: Grant, inner: Grant) -> [Roots; 2] {
+fn nested(way: Way, outer: Grant, inner: Grant) -> [Roots; 2] {
     let open = |builder: Builder, grants: [&Grant; 2]| builder.grant(grants[0].clone()).grant(grants[1].clone()).open().unwrap();
-    let _ = tree;
     [open(builder(way), [&outer, &inner]), open(builder(way), [&inner, &outer])]
 }
 
@@ -181,7 +181,7 @@ fn rules_of_each_root_hold_by_the_name_of_the_other() {
             .rule("/a/in/secret", Access::None)
             .rule("x.txt", Access::Read);
         let inner = Grant::new(tree.root().join("a/in")).name("in").access(Access::Write).rule("/d/.env", Access::None);
-        for roots in nested(&tree, way, outer, inner) {
+        for roots in nested(way, outer, inner) {
             for path in ["root://in/secret", "root://out/a/in/secret", "$ROOT/a/in/secret", "root://in/SECRET", "root://out/up"] {
                 assert_eq!(code(roots.read(tree.expand(path))), "protected", "{path} {way:?}");
             }
@@ -207,7 +207,7 @@ fn an_inner_root_with_less_access_holds_through_the_outer_one() {
             let tree = tree();
             let outer = Grant::new(tree.root()).name("out").access(Access::Write);
             let inner = Grant::new(tree.root().join("a/in")).name("in").access(access);
-            for roots in nested(&tree, way, outer, inner) {
+            for roots in nested(way, outer, inner) {
                 assert_eq!(code(roots.read("root://out/a/in/f")), reads, "{access} {way:?}");
                 assert_eq!(code(roots.read("root://out/up")), reads, "{access} {way:?}");
                 assert_eq!(code(roots.write("root://out/a/in/f", "")), "protected", "{access} {way:?}");
@@ -229,7 +229,7 @@ fn an_inner_root_with_more_access_is_its_own() {
         let tree = tree();
         let outer = Grant::new(tree.root()).name("out").access(Access::List);
         let inner = Grant::new(tree.root().join("a/in")).name("in").access(Access::Write);
-        for roots in nested(&tree, way, outer, inner) {
+        for roots in nested(way, outer, inner) {
             assert_eq!(code(roots.read("root://out/a/in/f")), "not-granted");
             assert_eq!(code(roots.read("root://out/up")), "not-granted");
             assert_eq!(code(roots.metadata("root://out/a/in/f")), "ok");
@@ -248,18 +248,10 @@ fn a_nested_roots_directory_stays_where_it_is() {
             let outer = Grant::new(tree.root()).name("out").access(Access::Write);
             let inner = Grant::new(tree.root().join("a/in")).name("in").access(access);
             let before = picture(tree.base(), true);
-            for roots in nested(&tree, way, outer, inner) {
+            for roots in nested(way, outer, inner) {
                 for path in ["root://out/a/in", "root://out/a/in/", "root://out/A/IN", "root://out/a"] {
-                    assert_eq!(
-                        code(roots.rename(path, "root://out/b")),
-                        if path.contains('A') { "not-found" } else { "protected" },
-                        "{path}"
-                    );
-                    assert_eq!(
-                        code(roots.remove_dir_all(path)),
-                        if path.contains('A') { "not-found" } else { "protected" },
-                        "{path}"
-                    );
+                    assert_eq!(code(roots.rename(path, "root://out/b")), "protected", "{path}");
+                    assert_eq!(code(roots.remove_dir_all(path)), "protected", "{path}");
                 }
                 assert_eq!(code(roots.remove_dir("root://out/a/in")), "protected");
                 assert_eq!(code(roots.rename_replace("root://out/free", "root://out/a/in")), "protected");
@@ -277,16 +269,69 @@ fn a_nested_roots_directory_stays_where_it_is() {
 
 /// NO-LAUNDERING: what lies in a grant without deletion is not carried, by that grant's own name, to where another one deletes it.
 #[test]
+#[ignore = "fault: by the outer name a file is moved to the inner root's place, and by the inner name removed there"]
 fn a_grant_without_deletion_is_not_left_by_way_of_a_root_inside_it() {
     for way in WAYS {
         let tree = tree();
         let outer = Grant::new(tree.root()).name("out").access(Access::Write).no_delete();
         let inner = Grant::new(tree.root().join("a/in")).name("in").access(Access::Write);
-        for roots in nested(&tree, way, outer, inner) {
+        for roots in nested(way, outer, inner) {
             assert_eq!(code(roots.rename("root://out/free", "root://in/free")), "cross-root");
             let moved = roots.rename("root://out/free", "root://out/a/in/free");
             let removed = roots.remove_file("root://in/free");
             assert!(moved.is_err() || removed.is_err(), "a file of a grant without deletion is gone, {way:?}");
         }
+    }
+}
+
+/// Catches: rules that are dropped, or states that do not fit, where an inner root lies deep.
+#[test]
+#[ignore = "fault: a rule of an inner root that has more than 62 names from the outer one is dropped without a word"]
+fn a_long_rule_of_an_inner_root_holds_in_the_outer_one() {
+    let below = vec!["x"; 60].join("/");
+    let tree = Tree::build([format!("file a/b/c/{below}=SECRET")]).unwrap();
+    let outer = Grant::new(tree.root()).name("out").access(Access::Write);
+    let inner = Grant::new(tree.root().join("a/b/c")).name("in").access(Access::Write).rule(format!("/{below}"), Access::None);
+    for roots in nested(Way::Fast, outer, inner) {
+        assert_eq!(code(roots.read(format!("root://in/{below}"))), "protected");
+        assert_eq!(code(roots.read(format!("root://out/a/b/c/{below}"))), "protected");
+    }
+}
+
+#[test]
+#[ignore = "fault: a shift by more bits than a word has, which panics with overflow checks and matches wrongly without"]
+fn an_inner_root_may_lie_deeper_than_a_rule_is_long() {
+    let deep = vec!["d"; 70].join("/");
+    let tree = Tree::build([format!("file {deep}/f=F")]).unwrap();
+    let outer = Grant::new(tree.root()).name("out").access(Access::Write);
+    let inner = Grant::new(tree.root().join(&deep)).name("in").access(Access::Read);
+    for roots in nested(Way::Fast, outer, inner) {
+        assert_eq!(code(roots.write(format!("root://out/{deep}/f"), "NEW")), "protected");
+        assert_eq!(code(roots.write("root://out/d/d/d/d/d/d/new", "NEW")), "ok");
+    }
+}
+
+/// Catches: a pattern that is folded as text, so that the ends of a range change places.
+#[test]
+#[ignore = "fault: `[Z-a]` is read as the empty range `[z-a]`"]
+fn a_range_over_cases_matches_what_lies_in_it() {
+    let tree = Tree::build(["file a=A", "file z=Z", "file _=U", "file m=M"]).unwrap();
+    let open = |glob: &str| Roots::builder().root(tree.root(), Access::Write).rule(glob, Access::None).open().unwrap();
+    for name in ["a", "z", "_"] {
+        assert_eq!(code(open("[Z-a]").read(name)), "protected", "{name}");
+    }
+    for name in ["a", "z", "_", "m"] {
+        assert_eq!(code(open("[A-z]").read(name)), "protected", "{name}");
+    }
+}
+
+/// Catches: one character of the pattern compared with one of the folded name, which may have more.
+#[test]
+#[ignore = "fault: a name whose folding is longer is matched neither by `?` nor by a set that holds its character"]
+fn a_character_that_folds_to_several_is_one() {
+    let tree = Tree::build(["file \u{df}.key=S"]).unwrap();
+    for glob in ["?.key", "[\u{df}].key", "[!a].key"] {
+        let roots = Roots::builder().root(tree.root(), Access::Write).rule(glob, Access::None).open().unwrap();
+        assert_eq!(code(roots.read("\u{df}.key")), "protected", "{glob}");
     }
 }
