@@ -83,7 +83,7 @@ fn large_and_deep_trees_need_few_descriptors() {
         }
         return;
     };
-    setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) });
+    setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
     let work = work.into_string().unwrap();
     let (way, work) = work.split_once(' ').unwrap();
     let way = if way == "fast" { Way::Fast } else { Way::Walk };
@@ -240,7 +240,6 @@ fn an_unreadable_directory_is_one_error_and_the_walk_goes_on() {
                 assert!(told.contains("root://root/shut") && !told.contains(tree.base().to_str().unwrap()), "{told}");
                 assert_eq!(code(roots.walk("shut")), "os-denied", "{mode} {way:?}");
                 let before = picture(tree.base(), true);
-                assert_eq!(code(roots.copy(".", "c")), "invalid-argument");
                 assert_eq!(code(roots.copy("shut", "c")), "os-denied", "{mode} {way:?}");
                 assert_eq!(code(roots.remove_dir_all("shut")), "os-denied", "{mode} {way:?}");
                 assert_eq!(picture(tree.base(), true), before);
