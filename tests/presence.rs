@@ -137,10 +137,12 @@ fn an_absent_root_works_from_when_it_appears() {
     }
 }
 
+type Plant = fn(&Path);
+
 /// Whoever writes in a root could choose what an absent root below it becomes.
 #[test]
 fn what_is_planted_where_a_root_is_missing_is_never_picked_up() {
-    let plant: [(&str, fn(&Path)); 4] = [
+    let plant: [(&str, Plant); 4] = [
         ("a link", |at| symlink("../other", at).unwrap()),
         ("an absolute link", |at| symlink(at.parent().unwrap().with_file_name("other"), at).unwrap()),
         ("a directory", |at| fs::create_dir(at).unwrap()),

@@ -98,6 +98,42 @@ fn a_link_to_a_ruled_name() {
     }
 }
 
+/// A link that leads to nothing yet makes what it names, and so does a directory behind one.
+#[test]
+fn a_dangling_link_to_a_ruled_name() {
+    let tree = Tree::build([
+        "link l -> .env",
+        "link d/l -> ../keys/new",
+        "link keys2 -> keys",
+        "dir keys",
+        "link m -> d/made",
+        "link n -> d",
+    ])
+    .unwrap();
+    let before = picture(tree.base(), true);
+    for roots in ruled(&tree, &[(".env", NONE), ("/keys/**", READ)]) {
+        for path in ["l", "d/l", "keys2/new"] {
+            assert_eq!(code(roots.write(path, "NEW")), "protected", "{path}");
+            assert_eq!(code(roots.append(path, "NEW")), "protected", "{path}");
+            assert_eq!(
+                code(roots.copy_replace("d", path)),
+                if path == "keys2/new" { "protected" } else { "already-exists" },
+                "{path}"
+            );
+        }
+        for path in ["keys2/new", "keys2/new/er"] {
+            assert_eq!(code(roots.create_dir_all(path)), "protected", "{path}");
+        }
+        assert_eq!(code(roots.create_new("keys2/new")), "protected");
+        assert_eq!(code(roots.rename("m", "keys2/new")), "protected");
+        assert_eq!(picture(tree.base(), true), before);
+        assert_eq!(code(roots.write("m", "NEW")), "ok");
+        assert_eq!(code(roots.create_dir_all("n/a/b")), "ok");
+        fs::remove_file(tree.root().join("d/made")).unwrap();
+        fs::remove_dir_all(tree.root().join("d/a")).unwrap();
+    }
+}
+
 #[test]
 fn dot_dot_round_a_ruled_name() {
     let tree = Tree::build(["file .env=SECRET", "file keys/id=SECRET", "file a/b/c=C", "link l -> a/b", "file free=F"]).unwrap();

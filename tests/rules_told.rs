@@ -239,6 +239,29 @@ fn an_inner_root_with_more_access_is_its_own() {
     }
 }
 
+#[test]
+#[ignore = "fault: of several, the one that was granted last is named"]
+fn a_root_is_inside_the_nearest_one_with_more_access() {
+    let tree = tree();
+    let grants = [("one", ".", Access::Write), ("two", "a", Access::Read), ("three", "a/in", Access::List)];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let add =
+            |builder: Builder, index: usize| builder.named(grants[index].0, tree.root().join(grants[index].1), grants[index].2);
+        let roots = order.into_iter().fold(Roots::builder(), add).open().unwrap();
+        for root in roots.list() {
+            let want = match root.name() {
+                "one" => None,
+                "two" => Some("one"),
+                _ => Some("two"),
+            };
+            assert_eq!(root.inside(), want, "{} {order:?}", root.name());
+        }
+        for path in ["root://one/a/in/f", "root://two/in/f"] {
+            assert_eq!((code(roots.metadata(path)), code(roots.read(path))), ("ok", "protected"), "{path} {order:?}");
+        }
+    }
+}
+
 /// Whatever the grants: a root's directory is not moved away under its operator, by either name.
 #[test]
 fn a_nested_roots_directory_stays_where_it_is() {
@@ -284,18 +307,16 @@ fn a_grant_without_deletion_is_not_left_by_way_of_a_root_inside_it() {
     }
 }
 
-/// Catches: rules that are dropped, or states that do not fit, where an inner root lies deep.
+/// Catches: rules that are dropped where they have more names than fit. An error at start is an answer as well.
 #[test]
 #[ignore = "fault: a rule of an inner root that has more than 62 names from the outer one is dropped without a word"]
 fn a_long_rule_of_an_inner_root_holds_in_the_outer_one() {
     let below = vec!["x"; 60].join("/");
     let tree = Tree::build([format!("file a/b/c/{below}=SECRET")]).unwrap();
-    let outer = Grant::new(tree.root()).name("out").access(Access::Write);
     let inner = Grant::new(tree.root().join("a/b/c")).name("in").access(Access::Write).rule(format!("/{below}"), Access::None);
-    for roots in nested(Way::Fast, outer, inner) {
-        assert_eq!(code(roots.read(format!("root://in/{below}"))), "protected");
-        assert_eq!(code(roots.read(format!("root://out/a/b/c/{below}"))), "protected");
-    }
+    let Ok(roots) = Roots::builder().named("out", tree.root(), Access::Write).grant(inner).open() else { return };
+    assert_eq!(code(roots.read(format!("root://in/{below}"))), "protected");
+    assert_eq!(code(roots.read(format!("root://out/a/b/c/{below}"))), "protected");
 }
 
 #[test]
@@ -303,12 +324,10 @@ fn a_long_rule_of_an_inner_root_holds_in_the_outer_one() {
 fn an_inner_root_may_lie_deeper_than_a_rule_is_long() {
     let deep = vec!["d"; 70].join("/");
     let tree = Tree::build([format!("file {deep}/f=F")]).unwrap();
-    let outer = Grant::new(tree.root()).name("out").access(Access::Write);
-    let inner = Grant::new(tree.root().join(&deep)).name("in").access(Access::Read);
-    for roots in nested(Way::Fast, outer, inner) {
-        assert_eq!(code(roots.write(format!("root://out/{deep}/f"), "NEW")), "protected");
-        assert_eq!(code(roots.write("root://out/d/d/d/d/d/d/new", "NEW")), "ok");
-    }
+    let builder = Roots::builder().named("out", tree.root(), Access::Write);
+    let Ok(roots) = builder.named("in", tree.root().join(&deep), Access::Read).open() else { return };
+    assert_eq!(code(roots.write(format!("root://out/{deep}/f"), "NEW")), "protected");
+    assert_eq!(code(roots.write("root://out/d/d/d/d/d/d/new", "NEW")), "ok");
 }
 
 /// Catches: a pattern that is folded as text, so that the ends of a range change places.

@@ -73,8 +73,10 @@ fn operate(roots: &Roots, op: &str, path: &str, path2: Option<&str>, mode: Optio
     }
 }
 
+pub(crate) type Change = fn(&Roots, &str) -> Result<(), Error>;
+
 /// Every way to change the file that a path leads to, or to make one there.
-pub(crate) const CHANGES: [(&str, fn(&Roots, &str) -> Result<(), Error>); 7] = [
+pub(crate) const CHANGES: [(&str, Change); 7] = [
     ("write", |roots, path| roots.write(path, "EVIL")),
     ("update", |roots, path| roots.update(path, |_| Ok(b"EVIL".to_vec()))),
     ("append", |roots, path| roots.append(path, "EVIL")),
