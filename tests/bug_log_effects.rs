@@ -11,10 +11,11 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use cap_roots::{Cut, Error};
+use cap_roots::{Cut, Error, Roots};
 use cap_roots_oracle::tree::Tree;
 use support::writing::{CHANGES, picture};
 use support::{Way, code, privilege, roots};
@@ -41,20 +42,27 @@ fn write_01_write_02_own_10_a_move_replaces_nothing() {
         assert_eq!(code(roots.rename_replace("a.txt", "b")), "ok");
         assert_eq!(fs::read(tree.root().join("b")).unwrap(), b"A");
     }
-    // Of several that move to one name at once, one wins, and no file is lost.
+}
+
+/// Of several that move to one name at once, one wins and no file is lost. Each has a set of roots of its own, as another process would: within
+/// one set they would queue.
+#[test]
+fn write_01_nothing_falls_between_the_look_and_the_rename() {
+    const MOVERS: usize = 4;
     let tree = tree(&[]);
-    let roots = roots(&tree, Way::Fast);
-    for round in 0..50 {
-        (0..4).for_each(|number| fs::write(tree.root().join(format!("m{number}")), "").unwrap());
+    let (sets, start) = ([(); MOVERS].map(|()| roots(&tree, Way::Fast)), Barrier::new(MOVERS));
+    for round in 0..400 {
+        (0..MOVERS).for_each(|number| fs::write(tree.root().join(format!("m{number}")), "").unwrap());
+        let move_one = &|(number, roots): (usize, &Roots)| {
+            start.wait();
+            roots.rename(format!("m{number}"), format!("to{round}")).is_ok()
+        };
         let won = thread::scope(|scope| {
-            let movers: Vec<_> = (0..4).map(|number| (number, roots.clone())).collect();
-            let movers = movers
-                .into_iter()
-                .map(|(number, roots)| scope.spawn(move || roots.rename(format!("m{number}"), format!("to{round}")).is_ok()));
+            let movers = sets.iter().enumerate().map(|mover| scope.spawn(move || move_one(mover)));
             movers.collect::<Vec<_>>().into_iter().map(|mover| mover.join().unwrap()).filter(|won| *won).count()
         });
-        let left = (0..4).filter(|number| tree.root().join(format!("m{number}")).exists()).count();
-        assert_eq!((won, left), (1, 3));
+        let left = (0..MOVERS).filter(|number| tree.root().join(format!("m{number}")).exists()).count();
+        assert_eq!((won, left), (1, MOVERS - 1), "{round}");
     }
 }
 

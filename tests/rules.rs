@@ -112,6 +112,10 @@ fn a_dangling_link_to_a_ruled_name() {
     .unwrap();
     let before = picture(tree.base(), true);
     for roots in ruled(&tree, &[(".env", NONE), ("/keys/**", READ)]) {
+        // Whether or not anything is there: nothing is looked at before it was judged.
+        for outcome in [code(roots.read("l")), code(roots.metadata("l")), code(roots.exists("l")), code(roots.read_dir("l"))] {
+            assert_eq!(outcome, "protected");
+        }
         for path in ["l", "d/l", "keys2/new"] {
             assert_eq!(code(roots.write(path, "NEW")), "protected", "{path}");
             assert_eq!(code(roots.append(path, "NEW")), "protected", "{path}");
@@ -344,14 +348,17 @@ fn a_slash_at_the_end_is_for_directories_only() {
 
 #[test]
 fn the_strictest_of_several_rules_holds() {
-    let tree = Tree::build(["file a/x/f=F", "file a/y/f=F"]).unwrap();
-    let mut rules = [("/a", LIST), ("/a/x/**", WRITE), ("x", READ), ("/a/y", NONE), ("f", READ)];
+    let tree = Tree::build(["file a/x/f=F", "file a/y/f=F", "file b/f=F", "file b/d/g=G"]).unwrap();
+    let mut rules =
+        [("/a", LIST), ("/a/x/**", WRITE), ("x", READ), ("/a/y", NONE), ("f", READ), ("/b/f", NONE), ("/b/d", NONE), ("d", LIST)];
     for _ in 0..rules.len() {
         rules.rotate_left(1);
         for roots in ruled(&tree, &rules) {
             assert_eq!(code(roots.metadata("a/x/f")), "ok", "{rules:?}");
             assert_eq!(code(roots.read("a/x/f")), "protected", "{rules:?}");
             assert_eq!(code(roots.metadata("a/y")), "protected", "{rules:?}");
+            assert_eq!(code(roots.metadata("b/f")), "protected", "{rules:?}");
+            assert_eq!(code(roots.metadata("b/d")), "protected", "{rules:?}");
             assert_eq!(code(roots.create_dir("a/z")), "protected", "{rules:?}");
             assert_eq!(code(roots.create_dir("z")), "ok", "{rules:?}");
             roots.remove_dir("z").unwrap();
