@@ -73,8 +73,21 @@ fn operate(roots: &Roots, op: &str, path: &str, path2: Option<&str>, mode: Optio
     }
 }
 
+pub(crate) type Change = fn(&Roots, &str) -> Result<(), Error>;
+
+/// Every way to change the file that a path leads to, or to make one there.
+pub(crate) const CHANGES: [(&str, Change); 7] = [
+    ("write", |roots, path| roots.write(path, "EVIL")),
+    ("update", |roots, path| roots.update(path, |_| Ok(b"EVIL".to_vec()))),
+    ("append", |roots, path| roots.append(path, "EVIL")),
+    ("set_len", |roots, path| roots.set_len(path, 0)),
+    ("copy_replace", |roots, path| roots.copy_replace("a.txt", path).map(drop)),
+    ("set_permissions", |roots, path| roots.set_permissions(path, 0o777)),
+    ("set_times", |roots, path| roots.set_times(path, None, None)),
+];
+
 /// A line for each object below `base`: its path, its type, what it holds, and its mode if asked for.
-fn picture(base: &Path, modes: bool) -> BTreeSet<String> {
+pub(crate) fn picture(base: &Path, modes: bool) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     add(base, "", modes, &mut lines);
     lines
