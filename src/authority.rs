@@ -83,7 +83,7 @@ impl Authority {
     /// Counts as under way until what it gives is dropped.
     pub(crate) fn begin(&self) -> UnderWay {
         self.root.shared.lease.begin();
-        UnderWay(Arc::clone(&self.root))
+        UnderWay { root: Arc::clone(&self.root), ended: None }
     }
 
     /// Whether a handle of the operating system would hold no more than this: full access, nothing ruled, nothing that ends.
@@ -98,10 +98,25 @@ impl Authority {
 
 /// An operation under way, counted by the lease.
 #[must_use = "it counts until it is dropped"]
-pub(crate) struct UnderWay(Arc<Root>);
+pub(crate) struct UnderWay {
+    root: Arc<Root>,
+    /// Where two ends of one operation count as one: set when it has ended for either.
+    ended: Option<Arc<AtomicBool>>,
+}
+
+impl UnderWay {
+    /// The same count for another end of the operation: it ends once, with the first of them.
+    pub(crate) fn share(&mut self) -> UnderWay {
+        let ended = self.ended.get_or_insert_default();
+        UnderWay { root: Arc::clone(&self.root), ended: Some(Arc::clone(ended)) }
+    }
+}
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.shared.lease.end();
+        let before = self.ended.as_ref().is_some_and(|ended| ended.swap(true, Ordering::SeqCst));
+        if !before {
+            self.root.shared.lease.end();
+        }
     }
 }

@@ -150,8 +150,8 @@ impl Builder {
         }
         check_rules(&self.rules, &opened)?;
         let nested = nest(&opened)?;
-        let writable: Vec<Identity> =
-            opened.iter().filter(|root| root.grant.access == Access::Write).filter_map(Opened::identity).collect();
+        // Who may write where a directory would appear could choose what appears there: such a root stays absent.
+        let chosen: Vec<bool> = opened.iter().map(|root| opened.iter().any(|outer| root.can_be_planted_in(outer))).collect();
         let shared = Arc::new(Shared {
             observer: self.observer,
             without_openat2: self.without_openat2,
@@ -160,7 +160,8 @@ impl Builder {
             hide_host_paths: self.hide_host_paths,
             ..Shared::default()
         });
-        let roots = opened.into_iter().zip(nested).map(|(root, nested)| root.into_root(nested, &writable, &shared));
+        let made = opened.into_iter().zip(nested).zip(chosen);
+        let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &shared));
         let roots = roots.collect();
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))
@@ -260,7 +261,11 @@ impl Opened {
         self.directory.as_ref().ok().map(|found| found.identity)
     }
 
-    fn into_root(self, nested: Nested, writable: &[Identity], shared: &Arc<Shared>) -> Root {
+    fn can_be_planted_in(&self, outer: &Opened) -> bool {
+        outer.grant.access == Access::Write && self.is_inside(outer)
+    }
+
+    fn into_root(self, nested: Nested, chosen: bool, shared: &Arc<Shared>) -> Root {
         let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
         let mut also = |canonical: &Path| {
             let canonical = HostPath::from_disk(canonical).filter(|canonical| !spellings.contains(canonical));
@@ -271,8 +276,7 @@ impl Opened {
                 also(&found.canonical);
                 Ok(Held::new(found.dir, found.identity, found.at))
             }
-            // Who may write where the directory would appear could choose what appears there: such a root stays absent.
-            Err(Some(missing)) if !self.ancestors.iter().any(|identity| writable.contains(identity)) => {
+            Err(Some(missing)) if !chosen => {
                 also(&missing.ancestor.canonical.join(missing.names.iter().collect::<PathBuf>()));
                 Err(Some(Pending { ancestor: missing.ancestor.dir, names: missing.names }))
             }
@@ -288,7 +292,7 @@ impl Opened {
             rules: Rules::new(rules, nested.ceiling),
             given: self.given,
             spellings,
-            inside: nested.inside,
+            inside: nested.inside.map(|(_, name)| name),
             state: Presence::new(state),
             shared: Arc::clone(shared),
         }

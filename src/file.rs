@@ -91,7 +91,7 @@ impl File {
     /// # Errors
     /// `too-large` if there is more, before anything is read where the size tells; `revoked`, `io`.
     pub fn read_all(&mut self, limit: u64) -> Result<Vec<u8>> {
-        self.live()?;
+        let _under_way = self.begin(Access::Read)?;
         let position = self.file.stream_position().map_err(|error| Error::from_io(&error))?;
         self.read_to_limit(position, limit)
     }

@@ -20,8 +20,8 @@ use crate::rule::{Rule, Rules};
 pub(crate) struct Nested {
     pub(crate) rules: Vec<Rule>,
     pub(crate) ceiling: Access,
-    /// The nearest root around it, where that one has more access.
-    pub(crate) inside: Option<String>,
+    /// The nearest root around it that has more access, and how many names deep it lies there.
+    pub(crate) inside: Option<(usize, String)>,
 }
 
 /// In the order of `opened`.
@@ -39,20 +39,24 @@ pub(crate) fn nest(opened: &[Opened]) -> Result<Vec<Nested>> {
             let names = inner
                 .names_below(outer)
                 .ok_or_else(|| refusal(inner, Detail::NestedRoot { outer: outer.name.as_str().to_owned() }))?;
+            let too_deep = || refusal(inner, Detail::NestedRoot { outer: outer.name.as_str().to_owned() });
             let seen_inside = Rules::new(outer.rules.clone(), Access::Write).seen_from_inside(&names);
             if let Some(nested) = all.get_mut(index) {
                 nested.rules.extend(seen_inside.0);
                 // Its place stays what it is, by its own name too.
-                nested.rules.push(Rule::place(&RelPath::default(), Access::Read, Access::Write));
+                nested.rules.extend(Rule::place(&RelPath::default(), Access::Read, Access::Write));
                 nested.ceiling = nested.ceiling.min(seen_inside.1);
                 if inner.reach() < outer.reach() {
                     // The rule that this is for the outer one holds by the inner one's names as well.
                     nested.ceiling = nested.ceiling.min(inner.grant.access);
-                    nested.inside = Some(outer.name.as_str().to_owned());
+                    let nearer = nested.inside.as_ref().is_none_or(|(depth, _)| names.depth() < *depth);
+                    if nearer {
+                        nested.inside = Some((names.depth(), outer.name.as_str().to_owned()));
+                    }
                 }
             }
             if let Some(nested) = all.get_mut(other) {
-                nested.rules.extend(inner.as_rules_of(&names, outer));
+                nested.rules.extend(inner.as_rules_of(&names, outer).ok_or_else(too_deep)?);
             }
         }
     }
@@ -83,7 +87,7 @@ impl Opened {
     }
 
     /// Whether it lies, or would lie, inside `outer`.
-    fn is_inside(&self, outer: &Opened) -> bool {
+    pub(crate) fn is_inside(&self, outer: &Opened) -> bool {
         if let Some(identity) = outer.identity() {
             return self.ancestors.contains(&identity);
         }
@@ -124,16 +128,20 @@ impl Opened {
 
     /// What `outer`, which it lies in by `names`, has to know of it: its place stays what it is, less access holds there as well, and so do
     /// its rules.
-    fn as_rules_of(&self, names: &RelPath, outer: &Opened) -> Vec<Rule> {
-        let ceiling = match self.reach() < outer.reach() {
-            // What deletes nothing is more than reading, but no rule can say so.
-            true if self.grant.access == Access::Write => Access::Read,
-            true => self.grant.access,
-            false => Access::Write,
+    fn as_rules_of(&self, names: &RelPath, outer: &Opened) -> Option<Vec<Rule>> {
+        let ceiling = if self.grant.access < outer.grant.access {
+            self.grant.access
+        } else if self.grant.no_delete != outer.grant.no_delete {
+            // Neither may be left for the other one that deletes. What deletes nothing is more than reading, but no rule can say so.
+            Access::Read
+        } else {
+            Access::Write
         };
-        let mut rules = vec![Rule::place(names, ceiling.min(Access::Read), ceiling)];
+        let mut rules = vec![Rule::place(names, ceiling.min(Access::Read), ceiling)?];
         let known = |rule: &&Rule| rule.is_at_any_depth() && outer.rules.iter().any(|own| own.is_like(rule));
-        rules.extend(self.rules.iter().filter(|rule| !known(rule)).filter_map(|rule| rule.seen_from_above(names)));
-        rules
+        for rule in self.rules.iter().filter(|rule| !known(rule)) {
+            rules.push(rule.seen_from_above(names)?);
+        }
+        Some(rules)
     }
 }

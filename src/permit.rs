@@ -36,13 +36,19 @@ pub(crate) struct Receipt {
 impl Permit {
     /// Decides on an operation with one path.
     pub(crate) fn issue(place: Place, path: RelPath, operation: Operation) -> Result<Self, Error> {
-        Self::issue_at(place, path, operation, End::Source)
-    }
-
-    /// Decides on one end; there is no other way to get a permit.
-    pub(crate) fn issue_at(place: Place, path: RelPath, operation: Operation, end: End) -> Result<Self, Error> {
         // Counted before the first look, so that whoever waits for the end of everything waits for this.
         let under_way = place.authority.begin();
+        Self::issue_at(place, path, operation, End::Source, under_way)
+    }
+
+    /// Decides on the other end of an operation with two.
+    pub(crate) fn issue_target(&mut self, place: Place, path: RelPath) -> Result<Self, Error> {
+        let under_way = self.under_way.share();
+        Self::issue_at(place, path, self.operation, End::Target, under_way)
+    }
+
+    /// There is no other way to get a permit.
+    fn issue_at(place: Place, path: RelPath, operation: Operation, end: End, under_way: UnderWay) -> Result<Self, Error> {
         let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());
         let facts = Facts {
             state: place.authority.state(),

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use crate::access::Access;
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
-use glob::{Piece, Token, matches, tokens};
+use glob::{Name, Piece, tokens};
 pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
 
 /// Most names in one pattern: its states fit into one word.
@@ -53,10 +53,9 @@ impl Rule {
         if glob == "~" || glob.starts_with("~/") {
             return refuse("a rule is written from the top of a root, not from the home directory");
         }
-        let folded = fold(glob);
-        let (text, dirs_only) = match folded.strip_suffix('/') {
+        let (text, dirs_only) = match glob.strip_suffix('/') {
             Some(text) => (text, true),
-            None => (&*folded, false),
+            None => (glob, false),
         };
         let anchored = text.contains('/');
         let text = text.strip_prefix('/').unwrap_or(text);
@@ -80,10 +79,11 @@ impl Rule {
         Ok(Self { glob: glob.to_owned(), pieces, start: 1, dirs_only: dirs_only && !inside, own, below: access })
     }
 
-    /// A rule for one place: its own ceiling, and that of everything below it.
-    pub(crate) fn place(names: &RelPath, own: Access, below: Access) -> Self {
+    /// A rule for one place: its own ceiling, and that of everything below it. `None`: too deep to be told.
+    pub(crate) fn place(names: &RelPath, own: Access, below: Access) -> Option<Self> {
         let pieces = literal(names);
-        Self { glob: format!("/{}", names.as_os_str().to_string_lossy()), pieces, start: 1, dirs_only: false, own, below }
+        let glob = format!("/{}", names.as_os_str().to_string_lossy());
+        (pieces.len() <= PIECES).then_some(Self { glob, pieces, start: 1, dirs_only: false, own, below })
     }
 
     /// The same rule of a root that lies at `names` below another, seen from that one. `None`: too deep to be told.
@@ -121,12 +121,12 @@ impl Rule {
         states
     }
 
-    fn step(&self, states: u64, name: &[char]) -> u64 {
+    fn step(&self, states: u64, name: &Name) -> u64 {
         let mut next = 0;
         for (index, piece) in self.pieces.iter().enumerate().filter(|(index, _)| states & (1 << index) != 0) {
             match piece {
                 Piece::Depth => next |= 1 << index,
-                Piece::Name(tokens) if matches(tokens, name) => next |= 1 << (index + 1),
+                Piece::Name(tokens) if name.matches(tokens) => next |= 1 << (index + 1),
                 Piece::Name(_) => {}
             }
         }
@@ -140,7 +140,7 @@ impl Rule {
 
 fn literal(names: &RelPath) -> Vec<Piece> {
     let name = |step| match step {
-        Step::Name(name) => Some(Piece::Name(fold(&name.to_string_lossy()).chars().map(Token::Char).collect())),
+        Step::Name(name) => Some(Piece::Name(glob::literal(&name.to_string_lossy()).collect())),
         Step::Parent => None,
     };
     names.steps().filter_map(name).collect()
@@ -213,7 +213,7 @@ impl Rules {
             let below = stand.below;
             return Level { as_file: below, as_dir: below, stand: stand.clone() };
         }
-        let name: Vec<char> = fold(&name.to_string_lossy()).chars().collect();
+        let name = Name::new(&name.to_string_lossy());
         let states = self.rules.iter().zip(&stand.states).map(|(rule, states)| rule.step(*states, &name)).collect();
         settle(&self.rules, states, stand.below)
     }
@@ -229,7 +229,7 @@ impl Rules {
         let mut found = Vec::new();
         for step in path.steps() {
             let Step::Name(name) = step else { break };
-            let name: Vec<char> = fold(&name.to_string_lossy()).chars().collect();
+            let name = Name::new(&name.to_string_lossy());
             for (rule, states) in self.rules.iter().zip(&mut states) {
                 *states = rule.step(*states, &name);
                 if rule.accepts(*states) {

@@ -47,7 +47,6 @@ fn what_is_in_a_copied_tree_keeps_its_mode_without_set_id() {
 }
 
 #[test]
-#[ignore = "fault: the copied directory itself gets the mode of a new one"]
 fn a_private_directory_is_private_as_a_copy() {
     fix_umask();
     let tree = Tree::build(["file t/s=S", "mode 700 t"]).unwrap();
@@ -74,7 +73,6 @@ fn a_copy_that_fails_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "fault: the scaffold cannot be removed where a directory in it has got a mode that lets nothing be removed from it"]
 fn a_copy_that_fails_behind_a_closed_directory_leaves_nothing() {
     privilege::drop_override();
     let mut lines: Vec<String> =

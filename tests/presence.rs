@@ -195,7 +195,6 @@ fn a_missing_root_inside_a_missing_writable_one_is_not_made_by_it() {
 }
 
 #[test]
-#[ignore = "fault: only roots that are there at start count as writable, so what a project plants in one that appears is picked up"]
 fn what_is_planted_in_a_writable_root_that_appeared_is_never_picked_up() {
     for way in WAYS {
         let (tree, roots) = missing_in_missing(way);

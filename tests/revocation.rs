@@ -169,7 +169,6 @@ fn a_file_that_is_being_written_stops() {
 
 /// The same for a call that reads the rest of a file.
 #[test]
-#[ignore = "fault: read_all is not counted as under way, so the wait ends while it reads"]
 fn a_file_that_is_being_read_whole_is_waited_for() {
     let tree = tree();
     fs::File::create(tree.root().join("big")).unwrap().set_len(1 << 28).unwrap();
@@ -348,7 +347,6 @@ fn an_observer_may_end_everything_and_wait() {
 }
 
 #[test]
-#[ignore = "fault: the event of the second end is told while the first end counts as under way, so the wait never ends"]
 fn an_observer_may_end_operations_with_two_ends() {
     let work: [fn(&Roots); 5] = [
         |roots| drop(roots.rename("x", "y")),

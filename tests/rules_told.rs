@@ -62,7 +62,6 @@ fn a_path_of_the_host_is_no_rule() {
 
 /// The directory's other spelling is a path of the host as well.
 #[test]
-#[ignore = "fault: only the spelling that was given is compared, so this rule protects nothing"]
 fn a_canonical_path_of_the_host_is_no_rule() {
     let tree = Tree::build(["file d/f=F", "link ../alias -> ROOT"]).unwrap();
     let builder = Roots::builder().root(tree.base().join("alias"), Access::Write);
@@ -240,7 +239,6 @@ fn an_inner_root_with_more_access_is_its_own() {
 }
 
 #[test]
-#[ignore = "fault: of several, the one that was granted last is named"]
 fn a_root_is_inside_the_nearest_one_with_more_access() {
     let tree = tree();
     let grants = [("one", ".", Access::Write), ("two", "a", Access::Read), ("three", "a/in", Access::List)];
@@ -292,7 +290,6 @@ fn a_nested_roots_directory_stays_where_it_is() {
 
 /// NO-LAUNDERING: what lies in a grant without deletion is not carried, by that grant's own name, to where another one deletes it.
 #[test]
-#[ignore = "fault: by the outer name a file is moved to the inner root's place, and by the inner name removed there"]
 fn a_grant_without_deletion_is_not_left_by_way_of_a_root_inside_it() {
     for way in WAYS {
         let tree = tree();
@@ -309,7 +306,6 @@ fn a_grant_without_deletion_is_not_left_by_way_of_a_root_inside_it() {
 
 /// Catches: rules that are dropped where they have more names than fit. An error at start is an answer as well.
 #[test]
-#[ignore = "fault: a rule of an inner root that has more than 62 names from the outer one is dropped without a word"]
 fn a_long_rule_of_an_inner_root_holds_in_the_outer_one() {
     let below = vec!["x"; 60].join("/");
     let tree = Tree::build([format!("file a/b/c/{below}=SECRET")]).unwrap();
@@ -320,7 +316,6 @@ fn a_long_rule_of_an_inner_root_holds_in_the_outer_one() {
 }
 
 #[test]
-#[ignore = "fault: a shift by more bits than a word has, which panics with overflow checks and matches wrongly without"]
 fn an_inner_root_may_lie_deeper_than_a_rule_is_long() {
     let deep = vec!["d"; 70].join("/");
     let tree = Tree::build([format!("file {deep}/f=F")]).unwrap();
@@ -332,7 +327,6 @@ fn an_inner_root_may_lie_deeper_than_a_rule_is_long() {
 
 /// Catches: a pattern that is folded as text, so that the ends of a range change places.
 #[test]
-#[ignore = "fault: `[Z-a]` is read as the empty range `[z-a]`"]
 fn a_range_over_cases_matches_what_lies_in_it() {
     let tree = Tree::build(["file a=A", "file z=Z", "file _=U", "file m=M"]).unwrap();
     let open = |glob: &str| Roots::builder().root(tree.root(), Access::Write).rule(glob, Access::None).open().unwrap();
@@ -346,7 +340,6 @@ fn a_range_over_cases_matches_what_lies_in_it() {
 
 /// Catches: one character of the pattern compared with one of the folded name, which may have more.
 #[test]
-#[ignore = "fault: a name whose folding is longer is matched neither by `?` nor by a set that holds its character"]
 fn a_character_that_folds_to_several_is_one() {
     let tree = Tree::build(["file \u{df}.key=S"]).unwrap();
     for glob in ["?.key", "[\u{df}].key", "[!a].key"] {

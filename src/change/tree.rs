@@ -176,6 +176,7 @@ impl<T> Descent<T> {
 
 /// Removes the directory `name` of `dir` with everything in it: for what nobody was let into.
 pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    open_up(dir, name);
     let Entered::Dir(top) = step::enter(dir, name)? else { return Err(io::ErrorKind::NotADirectory.into()) };
     let mut descent = Descent::new(top, (), usize::MAX)?;
     while let Some(step) = descent.next() {
@@ -185,12 +186,27 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
                     Some(file_type) => file_type.is_dir(),
                     None => step::see(&dir, &name)?.metadata.is_dir(),
                 };
+                if is_dir {
+                    open_up(&dir, &name);
+                }
                 remove_or_descend(&mut descent, &dir, &name, is_dir, ())?;
             }
             Step::Leave { dir, name } => dir.remove_dir(name)?,
         }
     }
     dir.remove_dir(name)
+}
+
+/// A directory of ours that was copied with a mode that lets nothing be removed from it.
+fn open_up(dir: &Dir, name: &OsStr) {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::{Permissions, PermissionsExt};
+        // If it does not help, the removal says so.
+        let _ = dir.set_permissions(name, Permissions::from_mode(0o700));
+    }
+    #[cfg(not(unix))]
+    let _ = (dir, name);
 }
 
 /// Removes an entry, or goes into it if it is a directory; what somebody else has removed meanwhile is gone as well.

@@ -221,6 +221,9 @@ impl Tree<'_> {
                 }
             }
         }
+        if let Ok(top) = made.top.open(".") {
+            set_mode(&top.into_std(), &self.from.dir_metadata().map_err(io)?)?;
+        }
         Ok(copied)
     }
 

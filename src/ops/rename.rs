@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::access::{Access, End, Operation};
+use crate::access::{Access, Operation};
 use crate::change;
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::Identity;
@@ -25,8 +25,8 @@ pub(crate) struct Way {
 
 /// Permits for both ends, in this order. If the second is refused, the first ends with the same refusal.
 pub(crate) fn permits(from: Way, to: Way, operation: Operation) -> Result<(Permit, Permit)> {
-    let source = Permit::issue_at(from.place, from.path, operation, End::Source)?;
-    match Permit::issue_at(to.place, to.path, operation, End::Target) {
+    let mut source = Permit::issue(from.place, from.path, operation)?;
+    match source.issue_target(to.place, to.path) {
         Ok(target) => Ok((source, target)),
         Err(error) => source.spend().close(Err(error.at_target())),
     }

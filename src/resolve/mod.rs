@@ -160,7 +160,7 @@ fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
 
 /// The place with its floor as a handle. Names are looked up from the root each time, and never through a link.
 fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
-    let (Floor::Names(names), None) = (&place.floor, &place.start) else { return Ok(Cow::Borrowed(place)) };
+    let Floor::Names(names) = &place.floor else { return Ok(Cow::Borrowed(place)) };
     let mut at = Arc::clone(place.floor_dir()?);
     for step in names.steps() {
         let Step::Name(name) = step else { return Err(ErrorKind::OutsideRoots.into()) };

@@ -20,6 +20,7 @@ use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::step::{self, Entered, Opened, Target};
 use crate::resolve::{Found, Want};
 use crate::root::Place;
+use crate::rule::is_reserved;
 
 /// Most links in one resolution, as in Linux (path_resolution(7)).
 const LINK_LIMIT: usize = 40;
@@ -203,6 +204,9 @@ impl<J: Judge> Walk<'_, J> {
             }
             Spot::Entry { .. } | Spot::Nothing => name,
         };
+        if is_reserved(&name) {
+            return Err(ErrorKind::Protected.into());
+        }
         let level = self.judge.level();
         let must_be_dir = self.must_be_dir;
         Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact }))
