@@ -93,6 +93,9 @@ fn a_link_to_a_ruled_name() {
         assert_eq!(code(roots.within("k")), "protected");
         assert_eq!(roots.read_to_string("ok").unwrap(), "F");
         assert_eq!(code(roots.write("ok", "F")), "ok");
+        for entry in roots.walk(".").unwrap().chain(roots.read_dir("d").unwrap()).map(Result::unwrap) {
+            assert!(entry.read().map_or(true, |bytes| bytes == b"F"), "{}", entry.uri());
+        }
         // The link is a name of its own, and no content.
         assert_eq!(code(roots.symlink_metadata("l")), "ok");
     }
