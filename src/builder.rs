@@ -181,8 +181,8 @@ fn check_rules(rules: &[(String, Access)], opened: &[Opened]) -> Result<()> {
     let all = opened.iter().flat_map(|root| &root.grant.rules).chain(rules);
     for (glob, _) in all {
         let Some(path) = HostPath::from_disk(Path::new(glob)) else { continue };
-        let below =
-            |root: &Opened| HostPath::from_disk(&root.given).is_some_and(|root| root.depth() > 0 && path.below(&root).is_some());
+        let holds = |root: &Path| HostPath::from_disk(root).is_some_and(|root| root.depth() > 0 && path.below(&root).is_some());
+        let below = |root: &Opened| holds(&root.given) || root.directory.as_ref().is_ok_and(|found| holds(&found.canonical));
         if opened.iter().any(below) {
             let detail = Detail::Rule("a slash at its beginning is the top of each root, and this is a path of the host");
             return Err(Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Typed(glob.clone())));

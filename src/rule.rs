@@ -66,7 +66,9 @@ impl Rule {
                 "." | ".." => return refuse("it has . or .. as a name"),
                 "**" => pieces.push(Piece::Depth),
                 name if name.contains("**") => return refuse("** stands alone between slashes"),
-                name => pieces.push(Piece::Name(tokens(name).ok_or(Detail::Rule("a [ has no ], or is empty"))?)),
+                name => pieces.push(Piece::Name(
+                    tokens(name).ok_or(Detail::Rule("a [ has no ], holds nothing, or a range that goes backwards"))?,
+                )),
             }
         }
         pieces.dedup_by(|a, b| *a == Piece::Depth && *b == Piece::Depth);
@@ -90,7 +92,9 @@ impl Rule {
     pub(crate) fn seen_from_above(&self, names: &RelPath) -> Option<Self> {
         let mut pieces = literal(names);
         pieces.extend(self.pieces.iter().cloned());
-        (pieces.len() <= PIECES).then(|| Self { pieces, ..self.clone() })
+        let depth = if self.is_at_any_depth() { "**/" } else { "" };
+        let glob = format!("/{}/{depth}{}", names.as_os_str().to_string_lossy(), self.glob.trim_start_matches('/'));
+        (pieces.len() <= PIECES).then(|| Self { glob, pieces, ..self.clone() })
     }
 
     /// Whether both match alike from the same state on.

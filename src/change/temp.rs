@@ -54,18 +54,11 @@ impl<'a> Temp<'a> {
         // Nobody else reads it before it is complete.
         #[cfg(unix)]
         temp.set_mode(0o600)?;
-        temp.lock();
         Ok(temp)
     }
 
     pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
-    }
-
-    /// Whoever sweeps the directory leaves a file alone whose lock is held.
-    fn lock(&self) {
-        // Without locks on this file system, nothing is swept either: a lock that cannot be taken is one that is held.
-        let _ = self.file.try_lock();
     }
 
     #[cfg(unix)]
@@ -123,7 +116,7 @@ impl<'a> Temp<'a> {
 
     /// A reserved name for a file that has none, just before it is renamed.
     fn take_name(&mut self) -> io::Result<()> {
-        self.lock();
+        lock(&self.file);
         for _ in 0..TRIES {
             let name = reserved_name();
             match self.link(&name) {
@@ -147,7 +140,6 @@ impl<'a> Temp<'a> {
         let permissions = self.file.metadata()?.permissions();
         std::mem::swap(&mut self.file, &mut file);
         self.name = Some(name);
-        self.lock();
         io::copy(&mut file, &mut self.file)?;
         self.file.set_permissions(permissions)?;
         self.file.sync_all()
@@ -179,11 +171,24 @@ fn mode_of(file: &File) -> io::Result<u32> {
     Ok(file.metadata()?.mode() & 0o777)
 }
 
+/// Whoever sweeps the directory leaves a file alone whose lock is held. Without locks on this file system, nothing is swept either: a lock
+/// that cannot be taken is one that is held.
+fn lock(file: &File) {
+    let _ = file.try_lock();
+}
+
+/// A file under a reserved name, locked.
 fn named(dir: &Dir) -> io::Result<(OsString, File)> {
     for _ in 0..TRIES {
         let name = reserved_name();
         match step::create_file(dir, &name) {
-            Ok(file) => return Ok((name, file)),
+            Ok(file) => {
+                lock(&file);
+                // Somebody who swept between the two has taken it away.
+                if step::see(dir, &name).is_ok() {
+                    return Ok((name, file));
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

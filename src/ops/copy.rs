@@ -252,10 +252,15 @@ struct Scaffold<'a> {
 
 impl<'a> Scaffold<'a> {
     fn new(dir: &'a Dir) -> Result<Self> {
-        let name = reserved_name();
-        let top = make_dir(dir, &name)?;
-        let lock = top.open(".").ok().map(cap_std::fs::File::into_std).filter(|lock| lock.try_lock().is_ok());
-        Ok(Self { dir, name: Some(name), top, _lock: lock })
+        loop {
+            let name = reserved_name();
+            let top = make_dir(dir, &name)?;
+            let lock = top.open(".").ok().map(cap_std::fs::File::into_std).filter(|lock| lock.try_lock().is_ok());
+            // Somebody who swept between the two has taken it away; once it is locked, nobody does.
+            if lock.is_none() || step::see(dir, &name).is_ok() {
+                return Ok(Self { dir, name: Some(name), top, _lock: lock });
+            }
+        }
     }
 
     fn place(mut self, to: &OsStr) -> Result<()> {

@@ -27,7 +27,7 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
     let walked = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::Walk)?, Want::Dir)?;
     let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
-    let descent = Descent::new(dir, Known { path: below_floor, level }, TREE_LIMIT).map_err(io);
+    let descent = Descent::new(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
     receipt.close(descent.map(|descent| Walk {
         place: walked,
         descent,
@@ -45,6 +45,8 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
 struct Known {
     /// Its path from the floor.
     path: RelPath,
+    /// How long its path below the walked directory is, with a slash behind it.
+    length: u64,
     level: Level,
 }
 
@@ -144,6 +146,10 @@ impl Walk {
             if is_reserved(&name) {
                 continue;
             }
+            if self.limits.depth == 0 {
+                self.cut = Some(Cut::Depth);
+                return None;
+            }
             let known = self.descent.known()?;
             let level = self.place.root().rules.enter(&known.level.stand, &name);
             let file_type = match type_of(&dir, &name, listed) {
@@ -157,7 +163,7 @@ impl Walk {
             }
             let start = Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() };
             let path = known.path.join(&RelPath::single(&name));
-            let length = u64::try_from(path.as_os_str().len()).unwrap_or(u64::MAX);
+            let length = known.length.saturating_add(u64::try_from(name.len()).unwrap_or(u64::MAX));
             if self.entries >= self.limits.entries || self.bytes.saturating_add(length) > self.limits.bytes {
                 self.cut = Some(if self.entries >= self.limits.entries { Cut::Entries } else { Cut::Bytes });
                 return None;
@@ -167,7 +173,7 @@ impl Walk {
             let entry = Entry::new(Place { start: Some(start), ..self.place.clone() }, name, file_type);
             if file_type == FileType::Dir {
                 if self.descent.depth() < self.limits.depth {
-                    self.ahead = Some((entry.clone(), Known { path, level }));
+                    self.ahead = Some((entry.clone(), Known { path, length: length.saturating_add(1), level }));
                 } else {
                     self.cut = Some(Cut::Depth);
                 }

@@ -66,7 +66,7 @@ pub(super) enum Piece {
     Name(Vec<Token>),
 }
 
-/// The tokens of one name of a pattern; `None` for a bracket that is not closed or holds nothing.
+/// The tokens of one name of a pattern; `None` for a bracket that is not closed, holds nothing, or a range that goes backwards.
 pub(super) fn tokens(name: &str) -> Option<Vec<Token>> {
     let mut out = Vec::new();
     let mut plain = String::new();
@@ -109,6 +109,7 @@ fn set(chars: &mut Peekable<Chars<'_>>) -> Option<Token> {
                         ranges.extend([(first, first), ('-', '-')]);
                         break;
                     }
+                    last if last < first => return None,
                     last => ranges.push((first, last)),
                 }
             }
@@ -236,7 +237,7 @@ mod tests {
         {
             assert!(!fits(glob, name), "{glob} {name}");
         }
-        for glob in ["[", "[]", "[!", "a[b", "[a-"] {
+        for glob in ["[", "[]", "[!", "a[b", "[a-", "[z-a]"] {
             assert_eq!(tokens(glob), None, "{glob}");
         }
     }
