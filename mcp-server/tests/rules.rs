@@ -327,3 +327,18 @@ fn explanations_tell_the_rule_for_reading_and_writing() {
         assert!(out.contains(part), "{part} in {out}");
     }
 }
+
+/// Catches: a preview that is judged by its path alone, and promises a change that is refused.
+#[tokio::test]
+async fn a_dry_run_is_refused_where_the_edit_is() {
+    let (_folder, ws) = project();
+    for era in eras() {
+        let client = client(era, &["--rule", "**/.env=none", &ws]).await;
+        for path in ["g/config", ".git/config", "e", "src/up/.mcp.json"] {
+            let edits = json!([{ "oldText": "[core]", "newText": "[x]" }]);
+            expect(&client, "edit_file", json!({ "path": path, "edits": edits, "dryRun": true }), Some("protected")).await;
+            expect(&client, "edit_file", json!({ "path": path, "edits": edits }), Some("protected")).await;
+        }
+        client.cancel().await.unwrap();
+    }
+}

@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::edit::{Edit, apply, unified_diff};
 use crate::work::Work;
 
-/// Largest file that is edited, before and after; the library reads no larger one whole.
+/// Largest file after an edit; the library reads no larger one whole.
 const FILE_BYTES: u32 = 64 << 20;
 /// How long the search for the smallest diff may take: less than what a call that is over its time is waited for, since by then the edit
 /// is in the file.
@@ -77,12 +77,17 @@ fn change(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<
     Ok(change)
 }
 
-/// The same without the change. Refused where the change would be, as far as the path itself tells; a link is only followed to read.
+/// The same without the change: all that it would need is asked for, and then it is given up. Refused exactly where the change would be.
 fn preview(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<(String, String)> {
-    let about = |error: Error| error.about(context.label(path));
-    context.roots.explain(path, Operation::Update).verdict().map_err(|kind| about(kind.into()))?;
-    let bytes = context.roots.open(path)?.read_all(FILE_BYTES.into()).map_err(about)?;
-    edited(bytes, edits, work).map_err(about)
+    let mut seen = None;
+    let given_up = context.roots.update(path, |bytes| {
+        seen = Some(edited(bytes, edits, work)?);
+        Err(ErrorKind::Cancelled.into())
+    });
+    match seen {
+        Some(seen) => Ok(seen),
+        None => given_up.map(|()| Default::default()),
+    }
 }
 
 fn edited(bytes: Vec<u8>, edits: &[Edit], work: &Work) -> Result<(String, String)> {
