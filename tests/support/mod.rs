@@ -6,6 +6,7 @@ use cap_roots::{Access, Builder, Error, Roots};
 use cap_roots_oracle::tree::Tree;
 
 pub(crate) mod privilege;
+pub(crate) mod race;
 pub(crate) mod rows;
 pub(crate) mod writing;
 
