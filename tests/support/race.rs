@@ -115,7 +115,7 @@ pub(crate) fn picture(base: &Path, without: &[&Path]) -> Vec<String> {
                 continue;
             }
             let content = if metadata.is_file() {
-                fs::read(&path).unwrap()
+                fs::read(&path).unwrap_or_else(|error| error.to_string().into_bytes())
             } else if metadata.is_symlink() {
                 fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
             } else {
