@@ -267,7 +267,7 @@ fn walk() {
 fn set_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let set = |scene: &Scene<'_>, done: &mut u64| {
-        let mode = if *done % 2 == 0 { 0o600 } else { 0o604 };
+        let mode = [0o600, 0o604][usize::from(*done % 2 == 1)];
         scene.roots.set_permissions(scene.path("file"), mode)?;
         *done += 1;
         assert_eq!(fs::metadata(scene.real("file")).unwrap().permissions().mode() & 0o777, mode);
