@@ -11,7 +11,7 @@ use crate::support::{Way, code};
 use crate::{Stage, WAYS};
 
 /// Fewest times that each side of an exchange is met.
-const HITS: usize = 200;
+const HITS: usize = 100;
 /// Fewest operations during which an exchange was made.
 const MET: usize = 100;
 /// Fewest operations of each race.

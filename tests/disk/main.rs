@@ -8,19 +8,20 @@
 #![allow(clippy::print_stdout, reason = "what is skipped is said")]
 #![allow(clippy::disallowed_methods, reason = "looks at the tree by path")]
 
+#[path = "../support/mod.rs"]
 mod support;
 
+mod changing;
+mod denied;
+
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cap_roots::{Access, Error, Roots};
-use cap_roots_oracle::poison::no_wait;
 use rustix::process::{Resource, Rlimit, setrlimit};
-use support::{child, code, privilege};
+use support::{child, code};
 
 const BIG: usize = 2 << 20;
 
@@ -48,8 +49,11 @@ fn picture(place: &Path) -> Vec<String> {
     lines
 }
 
+/// An operation with its name.
+type Change<'a> = (&'static str, &'a dyn Fn(&Roots) -> Result<(), Error>);
+
 /// Each of these gives `code`, and changes nothing.
-fn all_refused(place: &Path, wanted: &str, operations: &[(&str, &dyn Fn(&Roots) -> Result<(), Error>)]) {
+fn all_refused(place: &Path, wanted: &str, operations: &[Change<'_>]) {
     let roots = open(place);
     for (name, operation) in operations {
         let before = picture(place);
@@ -185,10 +189,8 @@ fn goes_over_the_limit() {
     );
 }
 
-type Changes<'a> = Vec<(&'static str, &'a dyn Fn(&Roots) -> Result<(), Error>)>;
-
 /// Everything that changes something, in a directory with `file`, `dir`, `tree/file` and, in `sub`, room to work in.
-fn changes() -> Changes<'static> {
+fn changes() -> Vec<Change<'static>> {
     vec![
         ("write over", &|roots| roots.write("file", "new")),
         ("write anew", &|roots| roots.write("new", "new")),
@@ -206,6 +208,12 @@ fn changes() -> Changes<'static> {
         ("copy over a file", &|roots| roots.copy_replace("other", "file").map(drop)),
         ("copy of a tree", &|roots| roots.copy("tree", "new").map(drop)),
     ]
+}
+
+fn names(place: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 fn furnish(place: &Path) {
@@ -234,134 +242,16 @@ fn a_read_only_mount() {
 fn writes_to_a_read_only_mount() {
     let Some(place) = child::place() else { return };
     let mut operations = changes();
-    let in_place: Changes<'_> = vec![
+    let in_place: &[Change<'_>] = &[
         ("append", &|roots| roots.append("file", "new")),
         ("set_len", &|roots| roots.set_len("file", 1)),
         ("set_permissions", &|roots| roots.set_permissions("file", 0o600)),
         ("set_times", &|roots| roots.set_times("file", None, Some(std::time::SystemTime::UNIX_EPOCH))),
         ("remove_dir_all, full", &|roots| roots.remove_dir_all("tree")),
     ];
-    operations.extend(in_place);
+    operations.extend_from_slice(in_place);
     all_refused(&place, "os-denied", &operations);
     assert_eq!(open(&place).read_to_string("file").unwrap(), "file");
-}
-
-#[test]
-fn a_directory_without_permission() {
-    privilege::drop_override();
-    // Not to be written, and not to be searched.
-    for mode in [0o555, 0o444, 0o000] {
-        let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("root");
-        fs::create_dir(&place).unwrap();
-        furnish(&place);
-        let roots = open(&place);
-        let before = picture(&place);
-        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
-        let codes: Vec<_> = changes().iter().map(|(name, change)| (*name, code(change(&roots)))).collect();
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-        for (name, code) in codes {
-            assert_eq!(code, "os-denied", "{name}, {mode:o}");
-        }
-        assert_eq!(picture(&place), before, "{mode:o}");
-    }
-}
-
-/// Not to be listed, and all the same to be written in.
-#[test]
-fn a_directory_that_cannot_be_listed() {
-    privilege::drop_override();
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("root");
-    fs::create_dir(&place).unwrap();
-    furnish(&place);
-    let roots = open(&place);
-    fs::set_permissions(&place, fs::Permissions::from_mode(0o333)).unwrap();
-    for (name, change) in [
-        ("write over", (&|| roots.write("file", "new")) as &dyn Fn() -> Result<(), Error>),
-        ("write anew", &|| roots.write("new", "new")),
-        ("append", &|| roots.append("file", "+")),
-        ("copy", &|| roots.copy("tree", "copy").map(drop)),
-        ("remove", &|| roots.remove_dir_all("tree")),
-    ] {
-        assert_eq!(code(change()), "ok", "{name}");
-    }
-    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut names: Vec<_> =
-        fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    assert_eq!(names, ["copy", "dir", "file", "new", "other"]);
-    assert_eq!(fs::read_to_string(place.join("file")).unwrap(), "new+");
-}
-
-fn copied_place(lines: &[(&str, u32)]) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("root");
-    fs::create_dir(&place).unwrap();
-    for (name, _) in lines.iter().filter(|(name, _)| name.ends_with('/')) {
-        fs::create_dir_all(place.join(name)).unwrap();
-    }
-    for (name, _) in lines.iter().filter(|(name, _)| !name.ends_with('/')) {
-        fs::write(place.join(name), name).unwrap();
-    }
-    for (name, mode) in lines {
-        fs::set_permissions(place.join(name), fs::Permissions::from_mode(*mode)).unwrap();
-    }
-    (folder, place)
-}
-
-fn names(place: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// A tree with something in it that cannot be read: nothing is made, and nothing is left.
-#[test]
-fn a_tree_that_cannot_be_read_whole() {
-    privilege::drop_override();
-    for bad in ["tree/bad", "tree/bad/"] {
-        let (_folder, place) = copied_place(&[("tree/", 0o755), ("tree/a", 0o644), ("tree/d/", 0o755), (bad, 0)]);
-        let roots = open(&place);
-        assert_eq!(code(roots.copy("tree", "copy")), "os-denied");
-        assert_eq!(names(&place), ["tree"]);
-    }
-}
-
-/// The same, where directories that cannot be written were copied before.
-#[test]
-#[ignore = "fault: the half copy stays, since its directories have the modes of the source by then and nothing can be removed from them"]
-fn a_tree_that_cannot_be_read_whole_with_directories_that_cannot_be_written() {
-    privilege::drop_override();
-    let dirs: Vec<String> = (0..16).map(|number| format!("tree/{number}/")).collect();
-    let files: Vec<String> = dirs.iter().map(|dir| format!("{dir}file")).collect();
-    let mut lines: Vec<(&str, u32)> = files.iter().map(|file| (file.as_str(), 0o644)).collect();
-    lines.extend(dirs.iter().map(|dir| (dir.as_str(), 0o555)));
-    lines.push(("tree/bad", 0));
-    let (_folder, place) = copied_place(&lines);
-    let roots = open(&place);
-    let code = code(roots.copy("tree", "copy"));
-    let left = names(&place);
-    // So that the folder can be removed.
-    for top in &left {
-        for dir in names(&place.join(top)) {
-            let _ = fs::set_permissions(place.join(top).join(dir), fs::Permissions::from_mode(0o755));
-        }
-    }
-    assert_eq!(code, "os-denied");
-    assert_eq!(left, ["tree"]);
-}
-
-#[test]
-#[ignore = "fault: the directory that is copied does not hand on its own mode: 0700 becomes 0755"]
-fn a_copied_tree_has_the_modes_of_its_source() {
-    let lines = [("tree/", 0o700), ("tree/d/", 0o750), ("tree/d/file", 0o640), ("tree/script", 0o755)];
-    let (_folder, place) = copied_place(&lines);
-    open(&place).copy("tree", "copy").unwrap();
-    for (name, mode) in lines {
-        let copy = place.join(name.replacen("tree", "copy", 1));
-        assert_eq!(fs::metadata(copy).unwrap().permissions().mode() & 0o777, mode, "{name}");
-    }
 }
 
 #[test]
@@ -441,59 +331,4 @@ fn run_out_of_descriptors(place: &Path, operations: &[(&str, Operation)]) {
         assert!(limits > 0 && done > 0, "{name}");
     }
     assert!(faults.is_empty(), "{faults:#?}");
-}
-
-/// A source that changes while it is copied: the copy ends, and has no more than the source had.
-fn copy_of_a_changing_source(change: impl Fn(&mut File) + Sync) -> Vec<u64> {
-    const LEN: usize = 16 << 20;
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("tree")).unwrap();
-    let source = folder.path().join("tree/source");
-    fs::write(&source, vec![b's'; LEN]).unwrap();
-    let roots = open(folder.path());
-    let mut sizes = Vec::new();
-    no_wait(|| {
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut file = File::options().append(true).open(&source).unwrap();
-                while !done.load(Ordering::Relaxed) {
-                    change(&mut file);
-                }
-            });
-            for round in 0..20 {
-                let copied = if round % 2 == 0 { roots.copy("tree/source", "copy") } else { roots.copy("tree", "copy") }.unwrap();
-                let copy = folder.path().join(if round % 2 == 0 { "copy" } else { "copy/source" });
-                assert_eq!(fs::metadata(copy).unwrap().len(), copied.bytes);
-                sizes.push(copied.bytes);
-                let _ = roots.remove_file("copy").or_else(|_| roots.remove_dir_all("copy"));
-            }
-            done.store(true, Ordering::Relaxed);
-        });
-    });
-    sizes
-}
-
-#[test]
-fn a_source_that_shrinks_ends() {
-    let sizes = copy_of_a_changing_source(|file| {
-        for len in [16 << 20, 8 << 20, 1 << 20, 0] {
-            file.set_len(len).unwrap();
-            std::thread::yield_now();
-        }
-    });
-    println!("copies of a source that shrinks: {sizes:?}");
-    assert!(sizes.iter().all(|size| *size <= 16 << 20));
-}
-
-#[test]
-fn a_source_that_grows_ends() {
-    let sizes = copy_of_a_changing_source(|file| {
-        if file.metadata().unwrap().len() < 64 << 20 {
-            file.write_all(&[b'g'; 1 << 16]).unwrap();
-        } else {
-            file.set_len(16 << 20).unwrap();
-        }
-    });
-    println!("copies of a source that grows: {sizes:?}");
 }
