@@ -79,7 +79,7 @@ fn a_full_disk() {
     if has_namespaces() {
         let folder = tempfile::tempdir().unwrap();
         let script = r#"mount -t tmpfs -o size=1m,nr_inodes=64 none "$CAP_ROOTS_CHILD_IN"; exec "$@""#;
-        print!("{}", child::succeed(child::behind(&["unshare", "-rm"], script, "fills_the_disk", folder.path())));
+        print!("{}", child::succeed(child::behind("unshare", &["-rm"], script, "fills_the_disk", folder.path())));
     }
 }
 
@@ -146,7 +146,7 @@ fn an_append_that_does_not_fit_creates_nothing() {
 /// The script makes the limit of one MiB, and going over it an error instead of a signal.
 fn limited(part: &str, place: &Path) {
     let script = r#"trap '' XFSZ; ulimit -f 2048; exec "$@""#;
-    let mut command = child::behind(&["env"], script, part, place);
+    let mut command = child::behind("env", &[], script, part, place);
     command.env("RUST_BACKTRACE", "0");
     print!("{}", child::succeed(command));
 }
@@ -233,7 +233,7 @@ fn a_read_only_mount() {
         // As a bind mount of a file system of our own: another's flags may be locked.
         let script = r#"p="$CAP_ROOTS_CHILD_IN"; mount -t tmpfs none /mnt; cp -a "$p/." /mnt
             mount --bind /mnt "$p"; mount -o remount,ro,bind "$p"; exec "$@""#;
-        print!("{}", child::succeed(child::behind(&["unshare", "-rm"], script, "writes_to_a_read_only_mount", folder.path())));
+        print!("{}", child::succeed(child::behind("unshare", &["-rm"], script, "writes_to_a_read_only_mount", folder.path())));
     }
 }
 

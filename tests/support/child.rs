@@ -13,10 +13,10 @@ pub(crate) fn command(part: &str, place: &Path) -> Command {
     command
 }
 
-/// As `command`, at the end of a shell script, which prepares the process and calls it as `"$@"`.
-pub(crate) fn behind(shell: &[&str], script: &str, part: &str, place: &Path) -> Command {
-    let mut command = Command::new(shell[0]);
-    command.args(&shell[1..]).args(["sh", "-ec", script, "sh"]).arg(std::env::current_exe().unwrap());
+/// As `command`, at the end of a shell script that `program` runs, which prepares the process and calls it as `"$@"`.
+pub(crate) fn behind(program: &str, before: &[&str], script: &str, part: &str, place: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(before).args(["sh", "-ec", script, "sh"]).arg(std::env::current_exe().unwrap());
     command.args(arguments(part)).env(PLACE, place);
     command
 }

@@ -1,6 +1,7 @@
 //! A thread that exchanges names in a tight loop while others operate, with the outcomes counted, and a picture of what lies outside.
 
 #![allow(clippy::print_stdout, reason = "the counts are the evidence")]
+#![allow(clippy::disallowed_methods, reason = "looks at trees by path")]
 
 use std::collections::BTreeMap;
 use std::fs;
