@@ -35,7 +35,8 @@ fn plant(stage: &Stage, name: &str) {
 fn discard(stage: &Stage, name: &str) {
     let old = stage.path(&format!("old-{name}"));
     if fs::rename(stage.path(name), &old).is_ok() {
-        fs::remove_dir_all(&old).unwrap();
+        // One exchange may still be under way in it.
+        fs::remove_dir_all(&old).or_else(|_| fs::remove_dir_all(&old)).unwrap();
     }
 }
 

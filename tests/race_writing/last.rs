@@ -93,7 +93,8 @@ impl Pair {
             let _ = fs::rename(at, &old).or_else(|_| fs::remove_dir_all(&old));
         }
         if fs::symlink_metadata(&old).is_ok_and(|seen| seen.is_dir()) {
-            fs::remove_dir_all(&old).unwrap();
+            // Whoever holds it may still be making something in it.
+            let _ = fs::remove_dir_all(&old);
         } else {
             let _ = fs::remove_file(&old);
         }
