@@ -5,7 +5,9 @@
 use cap_roots::{Access, Builder, Error, Roots};
 use cap_roots_oracle::tree::Tree;
 
+pub(crate) mod child;
 pub(crate) mod privilege;
+pub(crate) mod race;
 pub(crate) mod rows;
 pub(crate) mod writing;
 

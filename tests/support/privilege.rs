@@ -23,3 +23,19 @@ pub(crate) fn hide_openat2() {
     );
     assert_eq!(refused.unwrap_err(), rustix::io::Errno::NOSYS, "the filter does not work");
 }
+
+/// Makes `linkat` answer EPERM, so that a file without a name cannot be given one; `false` where its number is not known here.
+pub(crate) fn refuse_links() -> bool {
+    const EPERM: u32 = 1;
+    let number = match std::env::consts::ARCH {
+        "x86_64" => 265,
+        "aarch64" | "riscv64" => 37,
+        _ => return false,
+    };
+    let arch: TargetArch = std::env::consts::ARCH.try_into().unwrap();
+    let rules = BTreeMap::from([(number, Vec::new())]);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(EPERM), arch).unwrap();
+    let program: BpfProgram = filter.try_into().unwrap();
+    seccompiler::apply_filter(&program).unwrap();
+    true
+}
