@@ -271,7 +271,6 @@ fn is_not_swept_away(what: &str, mut write: impl FnMut(&Roots) -> &'static str) 
 }
 
 #[test]
-#[ignore = "fault: between its creation and its lock a temporary name is swept away, and the writer is told not-found"]
 fn a_tree_that_is_begun_is_not_swept_away() {
     is_not_swept_away("copy of a tree", |roots| {
         let mut code = support::code(roots.copy("tree", "made"));
@@ -296,7 +295,6 @@ fn writes_named_beside_a_sweeper() {
 
 /// In a process of its own: what is refused there, is refused for good.
 #[test]
-#[ignore = "fault: between its creation and its lock a temporary name is swept away, and the writer is told not-found"]
 fn a_named_file_that_is_begun_is_not_swept_away() {
     let folder = tempfile::tempdir().unwrap();
     print!("{}", child::succeed(child::command("writes_named_beside_a_sweeper", folder.path())));

@@ -9,7 +9,7 @@ pub(crate) mod tree;
 
 pub(crate) use rename::rename;
 pub(crate) use sweep::sweep;
-pub(crate) use temp::{Temp, reserved_name};
+pub(crate) use temp::{Temp, lock, reserved_name};
 
 use std::io;
 use std::time::SystemTime;
@@ -56,6 +56,7 @@ pub(crate) fn sync_dir(dir: &Dir) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             outcome => outcome,
         },
-        Err(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -4,7 +4,7 @@
 //! name in one step; whatever stops that leaves the old file as it was.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 
@@ -116,6 +116,7 @@ impl<'a> Temp<'a> {
 
     /// A reserved name for a file that has none, just before it is renamed.
     fn take_name(&mut self) -> io::Result<()> {
+        // It has no name yet, so nobody else can have taken it.
         lock(&self.file);
         for _ in 0..TRIES {
             let name = reserved_name();
@@ -171,10 +172,10 @@ fn mode_of(file: &File) -> io::Result<u32> {
     Ok(file.metadata()?.mode() & 0o777)
 }
 
-/// Whoever sweeps the directory leaves a file alone whose lock is held. Without locks on this file system, nothing is swept either: a lock
-/// that cannot be taken is one that is held.
-fn lock(file: &File) {
-    let _ = file.try_lock();
+/// Whoever sweeps the directory leaves alone what is locked. `false`: somebody who sweeps has taken it already. Without locks on this file
+/// system nothing is swept, since a lock that cannot be taken counts as held.
+pub(crate) fn lock(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// A file under a reserved name, locked.
@@ -183,9 +184,8 @@ fn named(dir: &Dir) -> io::Result<(OsString, File)> {
         let name = reserved_name();
         match step::create_file(dir, &name) {
             Ok(file) => {
-                lock(&file);
-                // Somebody who swept between the two has taken it away.
-                if step::see(dir, &name).is_ok() {
+                // Swept between the two, or about to be: another one.
+                if lock(&file) && step::see(dir, &name).is_ok() {
                     return Ok((name, file));
                 }
             }

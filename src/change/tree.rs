@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, FileType};
+use cap_std::fs::{Dir, FileType, Metadata};
 
 use crate::identity::Identity;
 use crate::resolve::step::{self, Entered};
@@ -73,6 +73,8 @@ impl Way {
 
 /// A directory that is being gone through: the names still to come, and what its caller knows of it.
 struct Frame<T> {
+    /// As it was when it was entered.
+    metadata: Metadata,
     names: std::vec::IntoIter<(OsString, Option<FileType>)>,
     known: T,
 }
@@ -80,8 +82,8 @@ struct Frame<T> {
 pub(crate) enum Step {
     /// An entry of `dir`. Its type is from the listing, where the file system tells it.
     Name { dir: Arc<Dir>, name: OsString, file_type: Option<FileType> },
-    /// Everything in the directory `name` of `dir` was seen.
-    Leave { dir: Arc<Dir>, name: OsString },
+    /// Everything in the directory `name` of `dir` was seen; `metadata` of when it was entered.
+    Leave { dir: Arc<Dir>, name: OsString, metadata: Metadata },
 }
 
 pub(crate) struct Descent<T> {
@@ -138,9 +140,9 @@ impl<T> Descent<T> {
         if let Some((name, file_type)) = frame.names.next() {
             return Some(self.way.last().map(|dir| Step::Name { dir, name, file_type }));
         }
-        self.frames.pop();
+        let metadata = self.frames.pop()?.metadata;
         let name = self.way.pop()?;
-        Some(self.way.last().map(|dir| Step::Leave { dir, name }))
+        Some(self.way.last().map(|dir| Step::Leave { dir, name, metadata }))
     }
 
     /// Goes into the directory `name` of the one that it stands in.
@@ -169,13 +171,17 @@ impl<T> Descent<T> {
             self.budget -= 1;
             names.push((entry.file_name(), entry.file_type().ok()));
         }
-        self.frames.push(Frame { names: names.into_iter(), known });
+        self.frames.push(Frame { metadata: dir.dir_metadata()?, names: names.into_iter(), known });
         Ok(())
     }
 }
 
 /// Removes the directory `name` of `dir` with everything in it: for what nobody was let into.
 pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    // The common case, which needs no descriptor: nothing was put in yet.
+    if dir.remove_dir(name).is_ok() {
+        return Ok(());
+    }
     open_up(dir, name);
     let Entered::Dir(top) = step::enter(dir, name)? else { return Err(io::ErrorKind::NotADirectory.into()) };
     let mut descent = Descent::new(top, (), usize::MAX)?;
@@ -191,7 +197,7 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
                 }
                 remove_or_descend(&mut descent, &dir, &name, is_dir, ())?;
             }
-            Step::Leave { dir, name } => dir.remove_dir(name)?,
+            Step::Leave { dir, name, .. } => dir.remove_dir(name)?,
         }
     }
     dir.remove_dir(name)
@@ -202,8 +208,11 @@ fn open_up(dir: &Dir, name: &OsStr) {
     #[cfg(unix)]
     {
         use cap_std::fs::{Permissions, PermissionsExt};
-        // If it does not help, the removal says so.
-        let _ = dir.set_permissions(name, Permissions::from_mode(0o700));
+        let is_closed = |seen: step::Seen| seen.metadata.permissions().mode() & 0o700 != 0o700;
+        if step::see(dir, name).is_ok_and(is_closed) {
+            // If it does not help, the removal says so.
+            let _ = dir.set_permissions(name, Permissions::from_mode(0o700));
+        }
     }
     #[cfg(not(unix))]
     let _ = (dir, name);

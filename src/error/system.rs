@@ -25,11 +25,18 @@ impl Error {
             _ => ErrorKind::Io,
         };
         match (kind, error.raw_os_error()) {
+            (ErrorKind::Io, Some(code)) if is_link_met(code) => ErrorKind::Conflict.into(),
             (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
             (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
             _ => kind.into(),
         }
     }
+}
+
+/// ELOOP, from an open that does not follow links, of a name that was none a moment ago. It has no stable `std::io::ErrorKind`.
+fn is_link_met(code: i32) -> bool {
+    const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+    cfg!(unix) && code == ELOOP
 }
 
 /// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.

@@ -96,6 +96,10 @@ fn open(slot: &Slot) -> Result<File> {
     if slot.must_be_dir {
         return Err(ErrorKind::NotADirectory.into());
     }
+    // It was no link a moment ago.
+    if metadata.is_symlink() {
+        return Err(ErrorKind::Conflict.into());
+    }
     if !metadata.is_file() {
         return Err(ErrorKind::SpecialFile.into());
     }

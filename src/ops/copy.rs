@@ -28,6 +28,9 @@ use crate::rule::{Level, is_reserved};
 /// Most bytes between two looks at whether the authority still holds.
 const CHUNK: u64 = 8 << 20;
 
+/// How often a reserved directory is made that somebody sweeps away before it is locked.
+const TRIES: usize = 16;
+
 /// What a copy made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -186,16 +189,15 @@ impl Tree<'_> {
 
     fn copy_into(&self, made: &Scaffold<'_>, target: &Authority) -> Result<Copied> {
         let mut copied = Copied { dirs: 1, ..Copied::default() };
-        let mut out = Handles::new(made.top.try_clone().map_err(io)?);
+        let mut out = Handles::new(made.top()?.try_clone().map_err(io)?);
         let mut descent = self.descend()?;
         while let Some(step) = descent.next() {
             self.authority.check()?;
             target.check()?;
             match step.map_err(io)? {
-                Step::Leave { dir, name } => {
-                    let done = out.last().map_err(io)?;
+                Step::Leave { metadata, .. } => {
+                    set_dir_mode(&*out.last().map_err(io)?, &metadata)?;
                     out.pop();
-                    copy_mode(&dir, &name, &done)?;
                 }
                 Step::Name { name, .. } if is_reserved(&name) => {}
                 Step::Name { dir, name, file_type } => {
@@ -221,9 +223,7 @@ impl Tree<'_> {
                 }
             }
         }
-        if let Ok(top) = made.top.open(".") {
-            set_mode(&top.into_std(), &self.from.dir_metadata().map_err(io)?)?;
-        }
+        set_dir_mode(made.top()?, &self.from.dir_metadata().map_err(io)?)?;
         Ok(copied)
     }
 
@@ -245,22 +245,34 @@ impl Tree<'_> {
 struct Scaffold<'a> {
     dir: &'a Dir,
     name: Option<OsString>,
-    top: Dir,
+    /// Given back before it is removed, which needs descriptors.
+    top: Option<Dir>,
     /// Its lock keeps others from sweeping it away.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl<'a> Scaffold<'a> {
     fn new(dir: &'a Dir) -> Result<Self> {
-        loop {
+        for _ in 0..TRIES {
             let name = reserved_name();
-            let top = make_dir(dir, &name)?;
-            let lock = top.open(".").ok().map(cap_std::fs::File::into_std).filter(|lock| lock.try_lock().is_ok());
-            // Somebody who swept between the two has taken it away; once it is locked, nobody does.
-            if lock.is_none() || step::see(dir, &name).is_ok() {
-                return Ok(Self { dir, name: Some(name), top, _lock: lock });
+            let locked = make_dir(dir, &name).and_then(|top| {
+                let handle = top.open(".").map_err(io)?.into_std();
+                Ok((change::lock(&handle), top, handle))
+            });
+            match locked {
+                Ok((true, top, handle)) if step::see(dir, &name).is_ok() => {
+                    return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) });
+                }
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                // Swept between the two, or about to be: another one.
+                Ok(_) | Err(_) => {}
             }
         }
+        Err(ErrorKind::Busy.into())
+    }
+
+    fn top(&self) -> Result<&Dir> {
+        self.top.as_ref().ok_or_else(contradiction)
     }
 
     fn place(mut self, to: &OsStr) -> Result<()> {
@@ -274,6 +286,7 @@ impl<'a> Scaffold<'a> {
 
 impl Drop for Scaffold<'_> {
     fn drop(&mut self) {
+        drop((self.top.take(), self.lock.take()));
         if let Some(name) = &self.name {
             let _ = tree::remove_unjudged(self.dir, name);
         }
@@ -288,11 +301,9 @@ fn make_dir(dir: &Dir, name: &OsStr) -> Result<Dir> {
     }
 }
 
-/// The permission bits of the directory `name` of `dir` for its copy, which is complete now.
-fn copy_mode(dir: &Dir, name: &OsStr, copy: &Dir) -> Result<()> {
-    let metadata = step::see(dir, name).map_err(io)?.metadata;
-    let Ok(copy) = copy.open(".") else { return Ok(()) };
-    set_mode(&copy.into_std(), &metadata)
+/// The permission bits of a directory for its copy, which is complete now.
+fn set_dir_mode(copy: &Dir, like: &Metadata) -> Result<()> {
+    set_mode(&copy.open(".").map_err(io)?.into_std(), like)
 }
 
 /// Set-id bits are not copied.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::access::{Access, Operation};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{contradiction, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
@@ -46,42 +46,55 @@ pub(crate) fn create_dir_all(place: Place, path: RelPath) -> Result<()> {
     receipt.close(outcome)
 }
 
+/// How often it is begun again where somebody else makes the same directories.
+const RETRIES: usize = 32;
+
 fn create_all(receipt: &mut Receipt, path: &RelPath) -> Result<()> {
-    let whole = match again(receipt, Want::Dir) {
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::Protected => return Err(error),
-        Err(error) => error,
-    };
+    for _ in 0..RETRIES {
+        let whole = match again(receipt, Want::Dir) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Protected => return Err(error),
+            Err(error) => error,
+        };
+        match find_missing(receipt, path, whole)? {
+            Some((dir, level, missing)) => return create_names(receipt, dir, level, &missing),
+            // What was missing a moment ago is a directory now.
+            None => std::thread::yield_now(),
+        }
+    }
+    Err(ErrorKind::Busy.into())
+}
+
+/// The deepest directory on the way that is there, and the names that are not. `None`: the first of them has become a directory.
+fn find_missing(receipt: &Receipt, path: &RelPath, whole: Error) -> Result<Option<(Dir, Level, Vec<OsString>)>> {
     let mut missing: Vec<OsString> = Vec::new();
     let (mut refusal, mut at) = (whole, path.of_any_kind());
-    let (dir, level) = loop {
+    loop {
         // A name that leads nowhere, and behind which the path goes back up, was meant to be there.
         let Some((parent, name)) = at.split_last() else { return Err(refusal) };
         let first = missing.is_empty();
         missing.push(name.to_owned());
         match on_the_way(receipt, &parent) {
-            Ok(Found::Dir(dir, level)) => {
-                let name = missing.last().map(OsString::as_os_str).unwrap_or_default();
-                // Something has the name, and leads to no directory: in the way at the end, not to be passed on the way.
-                if is_taken(&dir, name, receipt)? {
-                    return Err(if first { ErrorKind::AlreadyExists.into() } else { refusal });
+            Ok(Found::Dir(dir, level)) => match look_at(&dir, name, receipt)? {
+                Spot::Nothing => {
+                    missing.reverse();
+                    return Ok(Some((dir, level, missing)));
                 }
-                break (dir, level);
-            }
+                Spot::Entry { seen, .. } if seen.metadata.is_dir() => return Ok(None),
+                // Something that leads to no directory: in the way at the end, not to be passed on the way.
+                Spot::Entry { .. } => return Err(if first { ErrorKind::AlreadyExists.into() } else { refusal }),
+            },
             Ok(_) => return Err(contradiction()),
             Err(error) if error.kind() == ErrorKind::NotFound => refusal = error,
             Err(error) => return Err(error),
         }
         at = parent.of_any_kind();
-    };
-    missing.reverse();
-    create_names(receipt, dir, level, &missing)
+    }
 }
 
-/// Whether something has the name.
-fn is_taken(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<bool> {
+fn look_at(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<Spot> {
     let exact = !receipt.place().root().rules.is_empty() && may_alias(name);
-    Ok(!matches!(look(dir, name, true, exact)?, Spot::Nothing))
+    look(dir, name, true, exact)
 }
 
 fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsString]) -> Result<()> {

@@ -120,7 +120,7 @@ impl Doomed<'_> {
                     let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
                     tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?;
                 }
-                Step::Leave { dir, name } => dir.remove_dir(&name).map_err(io)?,
+                Step::Leave { dir, name, .. } => dir.remove_dir(&name).map_err(io)?,
             }
         }
         self.slot.dir.remove_dir(&self.slot.name).map_err(io)

@@ -80,11 +80,16 @@ pub(crate) fn replace(
     if now != metadata.map(Snapshot::of) {
         return Err(ErrorKind::Conflict.into());
     }
-    match temp.place(&slot.name, metadata.is_some()) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(ErrorKind::Conflict.into()),
-        outcome => outcome.map_err(io)?,
-    }
+    temp.place(&slot.name, metadata.is_some()).map_err(appeared)?;
     change::sync_dir(&slot.dir).map_err(io)
+}
+
+/// Nothing had the name a moment ago.
+fn appeared(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => ErrorKind::Conflict.into(),
+        _ => io(error),
+    }
 }
 
 /// Once in each directory, what an interrupted process left is taken away.
@@ -193,20 +198,21 @@ pub(crate) fn append(place: Place, path: RelPath, contents: &[u8]) -> Result<()>
 fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
     let _turn = shared.queue.turn([slot.key()?]);
-    let mut file = match slot.see()? {
-        Some(seen) => open_in_place(slot, receipt, &seen, true)?,
+    let seen = slot.see()?;
+    let mut file = match &seen {
+        Some(seen) => open_in_place(slot, receipt, seen, true)?,
         None => {
             slot.check_creatable()?;
             receipt.commit()?;
-            step::create_file(&slot.dir, &slot.name).map_err(io)?
+            step::create_file(&slot.dir, &slot.name).map_err(appeared)?
         }
     };
     let before = file.metadata().map_err(io)?.len();
     receipt.commit()?;
     let written = file.write_all(contents);
+    // What did not fit is taken back, so that the next try does not add it twice.
     if written.is_err() {
-        // What did not fit is taken back, so that the next try does not add it twice.
-        let _ = file.set_len(before);
+        let _ = if seen.is_some() { file.set_len(before) } else { slot.dir.remove_file(&slot.name) };
     }
     written.map_err(io)
 }

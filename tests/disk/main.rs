@@ -137,7 +137,6 @@ fn fills_the_disk() {
 }
 
 #[test]
-#[ignore = "fault: what append created stays as an empty file where its content did not fit"]
 fn an_append_that_does_not_fit_creates_nothing() {
     let folder = tempfile::tempdir().unwrap();
     limited("appends_over_the_limit", folder.path());
@@ -261,7 +260,6 @@ fn a_descriptor_limit() {
 }
 
 #[test]
-#[ignore = "fault: with 5 or 6 free descriptors a copy of a tree is limit and leaves its half: taking it away needs more than were left"]
 fn a_descriptor_limit_for_a_tree() {
     let folder = tempfile::tempdir().unwrap();
     print!("{}", child::succeed(child::command("runs_out_of_descriptors_with_a_tree", folder.path())));

@@ -133,7 +133,6 @@ fn roots(stage: &Stage) -> &Roots {
 }
 
 #[test]
-#[ignore = "fault: ELOOP from open_for_change() is io; a link took the name after it was seen, which is conflict elsewhere"]
 fn write() {
     let allowed = [("ok", 20), ("outside-roots", 200), ("conflict", 20)];
     on_the_last_name("write", Kind::File, &allowed, |stage, _| roots(stage).write("f/name", "inside too"));
@@ -155,21 +154,18 @@ fn create_new_where_a_link_comes_and_goes() {
 }
 
 #[test]
-#[ignore = "fault: ELOOP from open_for_change() is io; a link took the name after it was seen, which is conflict elsewhere"]
 fn append() {
     let allowed = [("ok", 200), ("outside-roots", 200), ("conflict", 0)];
     on_the_last_name("append", Kind::File, &allowed, |stage, _| roots(stage).append("f/name", "+"));
 }
 
 #[test]
-#[ignore = "fault: already-exists from append, where the name appears between the look and the creation; and io as above"]
 fn append_where_a_link_comes_and_goes() {
     let allowed = [("ok", 200), ("outside-roots", 200), ("conflict", 0)];
     on_the_last_name("append to nothing", Kind::Nothing, &allowed, |stage, _| roots(stage).append("f/name", "+"));
 }
 
 #[test]
-#[ignore = "fault: ELOOP from open_for_change() is io; a link took the name after it was seen, which is conflict elsewhere"]
 fn update() {
     let allowed = [("ok", 20), ("outside-roots", 200), ("conflict", 20)];
     on_the_last_name("update", Kind::File, &allowed, |stage, _| {
@@ -233,7 +229,6 @@ fn create_dir_all() {
 
 /// Directories are made behind the name that comes and goes, or the link is in the way.
 #[test]
-#[ignore = "fault: already-exists for a directory that is there, if the first look failed and the second does not"]
 fn create_dir_all_through_a_name_that_becomes_a_link() {
     let allowed = [("ok", 200), ("outside-roots", 200), ("conflict", 0)];
     on_the_last_name("create_dir_all through", Kind::Tree, &allowed, |stage, number| {
@@ -257,7 +252,6 @@ fn copy_from() {
 }
 
 #[test]
-#[ignore = "fault: ELOOP from open_for_change() is io; a link took the name after it was seen, which is conflict elsewhere"]
 fn copy_over() {
     let allowed = [("ok", 20), ("outside-roots", 200), ("conflict", 20)];
     on_the_last_name("copy_replace", Kind::File, &allowed, |stage, _| roots(stage).copy_replace("file", "f/name").map(drop));
@@ -296,7 +290,6 @@ fn walk() {
 }
 
 #[test]
-#[ignore = "fault: special-file for a link that took the name after it was resolved, which is conflict elsewhere"]
 fn set_permissions() {
     let allowed = [("ok", 200), ("outside-roots", 200), ("conflict", 0)];
     on_the_last_name("set_permissions", Kind::File, &allowed, |stage, _| roots(stage).set_permissions("f/name", 0o600));
@@ -304,7 +297,6 @@ fn set_permissions() {
 
 /// What cannot be opened is changed by its name, which must not lead on.
 #[test]
-#[ignore = "fault: special-file for a link that took the name after it was resolved, and by its name io and os-denied; conflict elsewhere"]
 fn set_permissions_of_what_cannot_be_opened() {
     privilege::drop_override();
     let allowed = [("ok", 200), ("outside-roots", 200), ("conflict", 0)];

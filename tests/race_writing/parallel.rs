@@ -130,7 +130,6 @@ fn no_file_is_torn() {
 
 /// Each of them is told that the directory is there.
 #[test]
-#[ignore = "fault: already-exists for a directory that another thread made between the first look and the last"]
 fn create_dir_all_of_one_path() {
     const ROUNDS: usize = 200;
     by_all("create_dir_all in parallel", |way, threads| {
@@ -156,7 +155,6 @@ fn create_dir_all_of_one_path() {
 
 /// Paths that share their beginning, each with an end of its own.
 #[test]
-#[ignore = "fault: not-found from create_dir_all, where another thread makes what was missing between two looks"]
 fn create_dir_all_of_paths_that_share_their_beginning() {
     const ROUNDS: usize = 200;
     by_all("create_dir_all, shared beginning", |way, threads| {
