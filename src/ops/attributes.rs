@@ -54,11 +54,17 @@ fn set_mode(changed: Changed<'_>, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let permissions = std::fs::Permissions::from_mode(mode);
     match changed {
-        Changed::Open(file) => file.set_permissions(permissions),
+        Changed::Open(file) => file.set_permissions(permissions).map_err(io),
         // By its name, beneath the held directory.
-        Changed::Closed(slot) => slot.dir.set_permissions(&slot.name, cap_std::fs::Permissions::from_std(permissions)),
+        Changed::Closed(slot) => {
+            let permissions = cap_std::fs::Permissions::from_std(permissions);
+            slot.dir.set_permissions(&slot.name, permissions).map_err(|error| match error.raw_os_error() {
+                // Not the system's: the name has become a link that leads out of the directory.
+                None => ErrorKind::Conflict.into(),
+                Some(_) => io(error),
+            })
+        }
     }
-    .map_err(io)
 }
 
 #[cfg(not(unix))]
