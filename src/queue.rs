@@ -124,6 +124,8 @@ mod tests {
                 }
             }
             let _other = queue.turn([key("c")]);
+            std::thread::sleep(Duration::from_millis(5));
+            assert!(order.lock().unwrap().is_empty(), "it is somebody else's turn");
             drop(first);
         });
         assert_eq!(*order.lock().unwrap(), (0..8).collect::<Vec<_>>());

@@ -8,6 +8,7 @@ mod support;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 
+use cap_roots::Access;
 use cap_roots_oracle::tree::Tree;
 use support::{Way, code, roots, tree};
 
@@ -157,5 +158,47 @@ fn names_that_would_mean_something_else_are_shown_as_uris() {
     for entry in roots.read_dir(".").unwrap().map(Result::unwrap) {
         assert_eq!(entry.name_text().starts_with("root://"), entry.name() != "plain");
         assert_eq!(roots.read(&*entry.name_text()).unwrap(), entry.read().unwrap());
+    }
+}
+
+/// Catches: a rename over what another process has written since it was read.
+#[test]
+fn a_file_that_another_process_changed_is_a_conflict() {
+    let tree = tree();
+    for way in [Way::Fast, Way::Walk] {
+        let roots = roots(&tree, way);
+        let path = tree.root().join("a/x");
+        fs::write(&path, "old").unwrap();
+        let outcome = roots.update("a/x", |old| {
+            assert_eq!(old, b"old");
+            fs::write(&path, "theirs").unwrap();
+            Ok(b"ours".to_vec())
+        });
+        assert_eq!((code(outcome), fs::read(&path).unwrap()), ("conflict", b"theirs".to_vec()), "{way:?}");
+        let outcome = roots.update("a/x", |_| {
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "theirs").unwrap();
+            Ok(b"ours".to_vec())
+        });
+        assert_eq!((code(outcome), fs::read(&path).unwrap()), ("conflict", b"theirs".to_vec()), "{way:?}");
+        assert_eq!(code(roots.update("a/x", |_| Err(cap_roots::ErrorKind::NoMatch.into()))), "no-match");
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+    }
+}
+
+/// The option for those who want no second names, whoever made them.
+#[test]
+fn files_with_other_names_can_be_refused() {
+    let tree = tree();
+    fs::hard_link(tree.root().join("a/x"), tree.root().join("second")).unwrap();
+    for way in [Way::Fast, Way::Walk] {
+        let roots = support::builder(way).root(tree.root(), Access::Write).refuse_hard_links().open().unwrap();
+        for path in ["a/x", "second"] {
+            let outcomes =
+                [code(roots.read(path)), code(roots.write(path, "")), code(roots.copy(path, "c")), code(roots.append(path, ""))];
+            assert_eq!(outcomes, ["hard-linked"; 4], "{path} {way:?}");
+        }
+        assert_eq!(code(roots.copy("a", "d")), "hard-linked");
+        assert_eq!(code(roots.read("a/b/c.txt")), "ok");
     }
 }

@@ -142,3 +142,28 @@ impl Judge for NoRules {
         Level::free()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::style::PathStyle;
+    use crate::roots::Roots;
+
+    /// Catches: `..` left to the kernel where there are rules. Between a name and the `..` behind it the directory may be renamed, and
+    /// then `..` leads to names that nobody judged.
+    #[test]
+    fn what_text_cannot_judge_is_walked() {
+        let folder = tempfile::tempdir().unwrap();
+        let needs = |rule: Option<&str>, path: &str| {
+            let builder = Roots::builder().root(folder.path(), Access::Write);
+            let builder = rule.into_iter().fold(builder, |builder, rule| builder.rule(rule, Access::None));
+            let place = builder.open().unwrap().place_of_first();
+            RuleJudge::new(&place, Access::Read, false).needs_walk(&RelPath::parse(path, PathStyle::Unix).unwrap())
+        };
+        for path in ["a/../b", "..", "caf\u{e9}", "A~1/b", "a./b"] {
+            assert!(needs(Some("x"), path), "{path}");
+            assert!(!needs(None, path), "{path}");
+        }
+        assert!(!needs(Some("x"), "a/b/.c"));
+    }
+}
