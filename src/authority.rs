@@ -58,6 +58,13 @@ impl Authority {
         self
     }
 
+    /// Whether an entry may go from here to there by a rename. Handles to it that were opened here go with it, so what is held there must be
+    /// held on the same terms; and for a grant without deletion, it would be taken away.
+    pub(crate) fn may_pass_to(&self, other: &Authority) -> bool {
+        Arc::ptr_eq(&self.root, &other.root)
+            || !self.no_delete && !self.root.no_delete && !other.root.no_delete && self.root.deadline == other.root.deadline
+    }
+
     /// Whether it still holds: one load, and where there is a deadline one reading of the clock (CHECK-AT-USE).
     pub(crate) fn check(&self) -> Result<(), ErrorKind> {
         self.root.shared.lease.check()?;
@@ -92,6 +99,7 @@ impl Authority {
             && !self.no_delete
             && self.deadline.is_none()
             && self.cancelled.is_empty()
+            && !self.root.shared.refuse_hard_links
             && self.root.rules.is_empty()
     }
 }

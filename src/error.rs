@@ -152,6 +152,7 @@ pub(crate) enum Detail {
     LinkTextLeavesRoot,
     SeveralForms,
     NoEntry,
+    Inside,
     Rule(&'static str),
     TooManyBytes { limit: u64 },
     DuplicateRoot { other: String },
@@ -189,6 +190,7 @@ impl fmt::Display for Detail {
                 f.write_str("several names differ from it only in their Unicode form; copy one of them from a listing")
             }
             Detail::NoEntry => f.write_str("it stands for a directory and not for a name in one"),
+            Detail::Inside => f.write_str("not itself, but a name in it, or a place for one"),
             Detail::Rule(why) => write!(f, "in a rule, {why}"),
             Detail::TooManyBytes { limit } => write!(f, "the limit is {limit} bytes"),
             Detail::DuplicateRoot { other } => write!(f, "it is the same directory as root {}", text::quoted(other)),

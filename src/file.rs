@@ -76,7 +76,7 @@ impl File {
     /// # Errors
     /// `revoked`, `io`.
     pub fn metadata(&self) -> Result<Metadata> {
-        self.live()?;
+        let _under_way = self.begin(Access::Read)?;
         cap_std::fs::Metadata::from_file(&self.file).map(Metadata).map_err(|error| Error::from_io(&error))
     }
 
@@ -135,7 +135,7 @@ impl Write for File {
 
 impl Seek for File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.live()?;
+        let _under_way = self.begin(Access::Read)?;
         self.file.seek(to)
     }
 }

@@ -117,7 +117,8 @@ macro_rules! operations_on {
 
             /// Reads a whole file and replaces it, as [`Roots::write`](crate::Roots::write) does, by what `edit` makes of its bytes. Updates,
             /// appends and writes of one file through one set of roots queue in the order in which they come, so none is lost; a change by
-            /// another process is `conflict`. If `edit` refuses, nothing happens. It must not use the same file through these roots.
+            /// another process is `conflict`. If `edit` refuses, nothing happens. It runs while others wait for the file, and must change nothing
+            /// itself: any change that it asks for is `busy`.
             ///
             /// # Errors
             /// As [`Roots::write`](crate::Roots::write); `not-found`; `too-large`; whatever `edit` refuses with.
@@ -219,7 +220,8 @@ macro_rules! operations_on {
             /// Copies a file, or a directory with everything in it; nothing is replaced. Needs [`Access::Read`](crate::Access::Read) at `from`
             /// and [`Access::Write`](crate::Access::Write) at `to`. Appears all at once or not at all. Permission bits are copied without
             /// set-id; links and special files in a tree are skipped and counted, never followed. A file that grows is copied as far as it was
-            /// when it was opened, one that shrinks as far as it is.
+            /// when it was opened, one that shrinks as far as it is. The files of a tree are not synced one by one: after a power cut they may be
+            /// empty.
             ///
             /// # Errors
             /// As [every method](crate::Roots#errors-of-every-method), of both paths; `already-exists`; `protected` where anything in a tree is,

@@ -75,6 +75,10 @@ impl Permit {
         &self.path
     }
 
+    pub(crate) fn operation(&self) -> Operation {
+        self.operation
+    }
+
     /// What the operation needs of whatever the path leads to.
     pub(crate) fn need(&self) -> crate::access::Access {
         self.operation.needs_at(self.end)

@@ -3,12 +3,19 @@
 //! May touch: identities. One queue serves a set of roots and all that was narrowed from it; other processes are met by the comparison
 //! before a rename, not here.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::error::{Error, ErrorKind};
 use crate::identity::Identity;
 use crate::rule::fold;
+
+thread_local! {
+    /// Whether this thread has a turn.
+    static HAS_TURN: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Directories remembered as swept; beyond that they are swept again.
 const SWEPT_LIMIT: usize = 4096;
@@ -49,8 +56,12 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Queue {
-    /// Waits for the turn at all `keys`. They are taken in one order by everybody, so that no two wait for each other.
-    pub(crate) fn turn(&self, keys: impl IntoIterator<Item = Key>) -> Turn<'_> {
+    /// Waits for the turn at all `keys`. They are taken in one order by everybody, so that no two wait for each other. `busy` for whoever
+    /// has a turn already, such as the closure of an update: it could wait for itself.
+    pub(crate) fn turn(&self, keys: impl IntoIterator<Item = Key>) -> Result<Turn<'_>, Error> {
+        if HAS_TURN.replace(true) {
+            return Err(Error::from(ErrorKind::Busy).advise("change nothing else while an update of a file is being made"));
+        }
         let mut keys: Vec<Key> = keys.into_iter().collect();
         keys.sort();
         keys.dedup();
@@ -64,7 +75,7 @@ impl Queue {
             }
         }
         drop(lines);
-        Turn { queue: self, keys }
+        Ok(Turn { queue: self, keys })
     }
 
     /// Whether this is the first time that something is written in the directory.
@@ -83,6 +94,7 @@ impl Queue {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        HAS_TURN.set(false);
         let mut lines = self.queue.lock();
         for key in &self.keys {
             if let Some(line) = lines.get_mut(key) {
@@ -110,12 +122,12 @@ mod tests {
     #[test]
     fn turns_come_in_order() {
         let (queue, order) = (Queue::default(), Mutex::new(Vec::new()));
-        let first = queue.turn([key("a"), key("b")]);
+        let first = queue.turn([key("a"), key("b")]).unwrap();
         std::thread::scope(|scope| {
             for number in 0..8 {
                 let (queue, order) = (&queue, &order);
                 scope.spawn(move || {
-                    let _turn = queue.turn([key(if number % 2 == 0 { "A" } else { "a" })]);
+                    let _turn = queue.turn([key(if number % 2 == 0 { "A" } else { "a" })]).unwrap();
                     order.lock().unwrap().push(number);
                 });
                 // Until it stands in line.
@@ -123,7 +135,7 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }
-            let _other = queue.turn([key("c")]);
+            assert_eq!(queue.turn([key("c")]).err().map(|error| error.kind()), Some(ErrorKind::Busy));
             std::thread::sleep(Duration::from_millis(5));
             assert!(order.lock().unwrap().is_empty(), "it is somebody else's turn");
             drop(first);

@@ -47,6 +47,12 @@ impl Rule {
         if glob.contains('\\') {
             return refuse("names are separated by /; write a literal * as [*]");
         }
+        if glob.contains(['{', '}']) {
+            return refuse("{ and } have no meaning here; give one rule for each name, and ? for such a character");
+        }
+        if glob.trim() != glob {
+            return refuse("a space at an end of it would be part of a name; write it as [ ]");
+        }
         if glob.starts_with('!') {
             return refuse("a rule only takes away, so nothing can be excepted with !");
         }

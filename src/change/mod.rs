@@ -3,13 +3,15 @@
 //! May touch: held directories, one name at a time. Decides nothing; `ops` has asked before.
 
 mod rename;
+mod scaffold;
 mod sweep;
 mod temp;
 pub(crate) mod tree;
 
 pub(crate) use rename::rename;
+pub(crate) use scaffold::{Scaffold, keeps_name, make_dir};
 pub(crate) use sweep::sweep;
-pub(crate) use temp::{Temp, lock, reserved_name};
+pub(crate) use temp::Temp;
 
 use std::io;
 use std::time::SystemTime;
@@ -45,6 +47,33 @@ impl Snapshot {
 /// How many names the file has; a change in place reaches them all.
 pub(crate) fn names_of(metadata: &Metadata) -> u64 {
     metadata.nlink()
+}
+
+/// A lock on a directory, held around the last look at a name in it and the change of that name. Processes that go by it do not come between;
+/// one that holds it for long is not waited for, since it may be anybody's.
+pub(crate) fn lock_dir(dir: &Dir) -> Option<std::fs::File> {
+    const TRIES: u32 = 200;
+    let handle = dir.open(".").ok()?.into_std();
+    for _ in 0..TRIES {
+        match handle.try_lock() {
+            Ok(()) => return Some(handle),
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(1)),
+            Err(std::fs::TryLockError::Error(_)) => return None,
+        }
+    }
+    None
+}
+
+/// Whether the system would let this process take names from the directory or add some, as far as it tells without trying.
+#[cfg(target_os = "linux")]
+pub(crate) fn lets_change(dir: &Dir) -> bool {
+    use rustix::fs::{Access, AtFlags, accessat};
+    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn lets_change(_: &Dir) -> bool {
+    true
 }
 
 /// Makes what was done to names in `dir` last (fsync(2), on the directory). A directory that cannot be read cannot be synced; what was

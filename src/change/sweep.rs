@@ -13,15 +13,21 @@ use cap_std::fs::Dir;
 use crate::change::tree;
 use crate::identity::Identity;
 use crate::resolve::step;
-use crate::rule::is_reserved;
+use crate::rule::{RESERVED_END, RESERVED_START};
 
 /// Removes what was left in `dir`. What cannot be removed stays: it is in nobody's way.
 pub(crate) fn sweep(dir: &Dir) {
     let Ok(entries) = dir.entries() else { return };
-    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name())).filter(|name| is_reserved(name));
+    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name())).filter(|name| is_ours(name));
     for name in names.collect::<Vec<_>>() {
         let _ = sweep_one(dir, &name);
     }
+}
+
+/// Names of the very form that [`reserved_name`](super::temp::reserved_name) gives; others that are reserved are somebody else's.
+fn is_ours(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.strip_prefix(RESERVED_START)?.strip_suffix(RESERVED_END));
+    number.is_some_and(|number| number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn sweep_one(dir: &Dir, name: &OsStr) -> io::Result<()> {

@@ -141,6 +141,8 @@ impl<'a> Temp<'a> {
         let permissions = self.file.metadata()?.permissions();
         std::mem::swap(&mut self.file, &mut file);
         self.name = Some(name);
+        #[cfg(unix)]
+        self.set_mode(0o600)?;
         io::copy(&mut file, &mut self.file)?;
         self.file.set_permissions(permissions)?;
         self.file.sync_all()
@@ -226,6 +228,8 @@ mod unnamed {
     pub(super) fn link(file: &File, dir: &Dir, name: &OsStr) -> io::Result<bool> {
         match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
             Ok(()) => Ok(true),
+            // The directory was removed meanwhile; before Linux 6.10 the same code refuses the privilege.
+            Err(Errno::NOENT) if cap_fs_ext::MetadataExt::nlink(&dir.dir_metadata()?) == 0 => Err(Errno::NOENT.into()),
             Err(Errno::NOENT | Errno::PERM | Errno::ACCESS | Errno::INVAL | Errno::OPNOTSUPP | Errno::XDEV) => {
                 UNLINKABLE.store(true, Ordering::Relaxed);
                 Ok(false)

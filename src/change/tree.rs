@@ -1,8 +1,7 @@
 //! Going through a tree by handles, with a bounded number of descriptors whatever its size.
 //!
 //! May touch: held directories. Each directory is entered by one name from the handle of its parent and never through a link, and entered
-//! once. Handles are kept for the top and for the deepest few; one that was let go is opened again by its name from the one above it, and
-//! counts only if it is the same directory as before.
+//! once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -13,63 +12,13 @@ use cap_std::fs::{Dir, FileType, Metadata};
 
 use crate::identity::Identity;
 use crate::resolve::step::{self, Entered};
+use crate::resolve::way::Way;
 
-/// How many of the deepest handles are kept.
-const WINDOW: usize = 16;
+/// Most directories one inside the other: what is known of each is kept, and grows with how deep it lies.
+pub(crate) const DEPTH_LIMIT: usize = 512;
 
-/// Directories one inside the other, the deepest of which are held.
-pub(crate) struct Way {
-    top: Arc<Dir>,
-    below: Vec<Below>,
-}
-
-struct Below {
-    /// Its name in the directory above.
-    name: OsString,
-    dir: Option<Arc<Dir>>,
-    identity: Identity,
-}
-
-impl Way {
-    pub(crate) fn new(top: Dir) -> Self {
-        Self { top: Arc::new(top), below: Vec::new() }
-    }
-
-    pub(crate) fn push(&mut self, name: OsString, dir: Dir) -> io::Result<()> {
-        let identity = Identity::of(&dir)?;
-        self.below.push(Below { name, dir: Some(Arc::new(dir)), identity });
-        if let Some(index) = self.below.len().checked_sub(WINDOW + 1)
-            && let Some(old) = self.below.get_mut(index)
-        {
-            old.dir = None;
-        }
-        Ok(())
-    }
-
-    /// Back to the directory above; the name of the one that was left.
-    pub(crate) fn pop(&mut self) -> Option<OsString> {
-        self.below.pop().map(|below| below.name)
-    }
-
-    /// The deepest directory, opened again if it was let go: by names from the nearest one that is held. Another directory that has such a
-    /// name now is not the one that was on the way.
-    pub(crate) fn last(&mut self) -> io::Result<Arc<Dir>> {
-        let held = self.below.iter().rposition(|below| below.dir.is_some());
-        let mut at = held.and_then(|index| self.below.get(index)?.dir.clone()).unwrap_or_else(|| Arc::clone(&self.top));
-        let first = held.map_or(0, |index| index + 1);
-        let count = self.below.len();
-        for (index, below) in self.below.iter_mut().enumerate().skip(first) {
-            let gone = || io::Error::from(io::ErrorKind::NotFound);
-            let Entered::Dir(dir) = step::enter(&at, &below.name)? else { return Err(gone()) };
-            if Identity::of(&dir)? != below.identity {
-                return Err(gone());
-            }
-            at = Arc::new(dir);
-            below.dir = (index + WINDOW >= count).then(|| Arc::clone(&at));
-        }
-        Ok(at)
-    }
-}
+/// Most names in a tree that is copied or removed in one operation.
+pub(crate) const NAME_BUDGET: usize = 1_000_000;
 
 /// A directory that is being gone through: the names still to come, and what its caller knows of it.
 struct Frame<T> {
@@ -102,13 +51,15 @@ pub(crate) enum Descended {
     Into,
     /// It was seen already, or is none any more.
     Not,
+    /// It lies deeper than [`DEPTH_LIMIT`].
+    TooDeep,
 }
 
 impl<T> Descent<T> {
     /// `budget`: most names, over all directories.
     pub(crate) fn new(top: Dir, known: T, budget: usize) -> io::Result<Self> {
-        let mut descent = Self { way: Way::new(top), frames: Vec::new(), seen: HashSet::new(), budget, over: false };
-        let top = Arc::clone(&descent.way.top);
+        let mut descent = Self { way: Way::new(Arc::new(top)), frames: Vec::new(), seen: HashSet::new(), budget, over: false };
+        let top = Arc::clone(descent.way.top());
         descent.seen.insert(Identity::of(&top)?);
         descent.open(&top, known)?;
         Ok(descent)
@@ -147,15 +98,15 @@ impl<T> Descent<T> {
 
     /// Goes into the directory `name` of the one that it stands in.
     pub(crate) fn descend(&mut self, name: &OsStr, known: T) -> io::Result<Descended> {
+        if self.frames.len() >= DEPTH_LIMIT {
+            return Ok(Descended::TooDeep);
+        }
         let Entered::Dir(dir) = step::enter(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
         if !self.seen.insert(Identity::of(&dir)?) {
             return Ok(Descended::Not);
         }
         self.open(&dir, known)?;
-        if let Err(error) = self.way.push(name.to_owned(), dir) {
-            self.frames.pop();
-            return Err(error);
-        }
+        self.way.push(name.to_owned(), dir);
         Ok(Descended::Into)
     }
 
@@ -184,7 +135,7 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
     }
     open_up(dir, name);
     let Entered::Dir(top) = step::enter(dir, name)? else { return Err(io::ErrorKind::NotADirectory.into()) };
-    let mut descent = Descent::new(top, (), usize::MAX)?;
+    let mut descent = Descent::new(top, (), NAME_BUDGET)?;
     while let Some(step) = descent.next() {
         match step? {
             Step::Name { dir, name, file_type } => {
@@ -195,7 +146,9 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
                 if is_dir {
                     open_up(&dir, &name);
                 }
-                remove_or_descend(&mut descent, &dir, &name, is_dir, ())?;
+                if remove_or_descend(&mut descent, &dir, &name, is_dir, ())? == Descended::TooDeep {
+                    return Err(io::ErrorKind::DirectoryNotEmpty.into());
+                }
             }
             Step::Leave { dir, name, .. } => dir.remove_dir(name)?,
         }
@@ -219,10 +172,19 @@ fn open_up(dir: &Dir, name: &OsStr) {
 }
 
 /// Removes an entry, or goes into it if it is a directory; what somebody else has removed meanwhile is gone as well.
-pub(crate) fn remove_or_descend<T>(descent: &mut Descent<T>, dir: &Dir, name: &OsStr, is_dir: bool, known: T) -> io::Result<()> {
-    let done = if is_dir { descent.descend(name, known).map(drop) } else { dir.remove_file(name) };
+pub(crate) fn remove_or_descend<T>(
+    descent: &mut Descent<T>,
+    dir: &Dir,
+    name: &OsStr,
+    is_dir: bool,
+    known: T,
+) -> io::Result<Descended> {
+    let done = match is_dir {
+        true => descent.descend(name, known),
+        false => dir.remove_file(name).map(|()| Descended::Not),
+    };
     match done {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Descended::Not),
         done => done,
     }
 }

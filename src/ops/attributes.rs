@@ -78,7 +78,7 @@ fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<
     let by_name = receipt.authority().root.rules.is_empty();
     let opened = match &found {
         Found::Slot(slot) => match open(slot) {
-            Err(error) if error.kind() == ErrorKind::OsDenied && by_name => Ok(Changed::Closed(slot)),
+            Err(error) if error.kind() == ErrorKind::OsDenied && by_name => closed(slot),
             opened => opened.map(Changed::Open),
         },
         Found::Dir(dir, _) => open_dir(dir).map(Changed::Open),
@@ -89,6 +89,15 @@ fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<
         change(changed)
     });
     receipt.close(outcome)
+}
+
+/// Its other names count here as well, though it is not open.
+fn closed(slot: &Slot) -> Result<Changed<'_>> {
+    let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
+    if metadata.is_file() && change::names_of(&metadata) > 1 {
+        return Err(ErrorKind::HardLinked.into());
+    }
+    Ok(Changed::Closed(slot))
 }
 
 fn open(slot: &Slot) -> Result<File> {

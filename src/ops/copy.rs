@@ -3,7 +3,7 @@
 //! May touch: `permit`, `resolve`, `change`. Content is read with the source's authority and written with the target's. A tree is judged
 //! whole, made under a reserved name, and gets its own name in one step.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
@@ -12,24 +12,22 @@ use cap_std::fs::{Dir, Metadata};
 
 use crate::access::{Access, Operation};
 use crate::authority::Authority;
-use crate::change::tree::{self, Descended, Descent, Step, Way as Handles};
-use crate::change::{self, reserved_name};
-use crate::error::{Error, ErrorKind, Result};
+use crate::change::tree::{Descended, Descent, Step};
+use crate::change::{self, Scaffold};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
 use crate::ops::remove::type_of;
-use crate::ops::rename::{Way, permits};
-use crate::ops::{TREE_LIMIT, contradiction, io, slot, write};
+use crate::ops::rename::{Way, permits, unlike};
+use crate::ops::{TREE_LIMIT, check_creatable, contradiction, io, slot, write};
 use crate::permit::Receipt;
 use crate::resolve::step::{self, Opened};
+use crate::resolve::way::Way as Handles;
 use crate::resolve::{Found, Slot, Want, again, check_names, is_kernel_file};
 use crate::root::Place;
 use crate::rule::{Level, is_reserved};
 
 /// Most bytes between two looks at whether the authority still holds.
 const CHUNK: u64 = 8 << 20;
-
-/// How often a reserved directory is made that somebody sweeps away before it is locked.
-const TRIES: usize = 16;
 
 /// What a copy made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,22 +120,24 @@ fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut 
         return Err(Error::from(ErrorKind::Protected).at_target());
     }
     if !here.rules.stand_alike(&level, &there.rules, &to.level) {
-        let kind = if Arc::ptr_eq(here, &there) { ErrorKind::Protected } else { ErrorKind::CrossRoot };
-        return Err(kind.into());
+        return Err(unlike(Arc::ptr_eq(here, &there)));
     }
     if to.see()?.is_some() {
         return Err(Error::from(ErrorKind::AlreadyExists).at_target());
     }
     let tree = Tree { from, level, place: source.place(), authority: source.authority() };
     tree.judge(Identity::of(&to.dir).map_err(io)?)?;
-    to.check_creatable()?;
-    let _turn = there.shared.queue.turn([to.key()?]);
+    check_creatable(to)?;
+    let _turn = there.shared.queue.turn([to.key()?])?;
     write::prepare(to, &there.shared.queue)?;
-    let made = Scaffold::new(&to.dir)?;
-    let copied = tree.copy_into(&made, target.authority())?;
+    let made = Scaffold::new(&to.dir).map_err(|error| io(error).at_target())?;
+    let copied = tree.copy_into(&made, target.authority()).map_err(|error| match error.kind() {
+        ErrorKind::NoSpace => error.at_target(),
+        _ => error,
+    })?;
     source.authority().check()?;
     target.commit()?;
-    made.place(&to.name)?;
+    made.place(&to.name).map_err(io)?;
     change::sync_dir(&to.dir).map_err(io)?;
     Ok(copied)
 }
@@ -165,7 +165,9 @@ impl Tree<'_> {
             let file_type = type_of(&dir, &name, file_type)?;
             match self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink()) {
                 Ok(level) if file_type.is_dir() && !is_reserved(&name) => {
-                    descent.descend(&name, level).map_err(io)?;
+                    if descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
+                        return Err(ErrorKind::Limit.into());
+                    }
                 }
                 Ok(_) => {}
                 Err(error) => refusal = Some(error),
@@ -184,12 +186,15 @@ impl Tree<'_> {
     fn judge_name(&self, descent: &Descent<Level>, name: &OsStr, dir_or_link: bool) -> Result<Level> {
         let above = descent.known().map_or_else(Level::free, Level::clone);
         let level = self.authority.root.rules.enter(&above.stand, name);
-        if level.ceiling(dir_or_link) < Access::Write { Err(ErrorKind::Protected.into()) } else { Ok(level) }
+        if level.ceiling(dir_or_link) < Access::Write {
+            return Err(Error::detailed(ErrorKind::Protected, Detail::Inside));
+        }
+        Ok(level)
     }
 
     fn copy_into(&self, made: &Scaffold<'_>, target: &Authority) -> Result<Copied> {
         let mut copied = Copied { dirs: 1, ..Copied::default() };
-        let mut out = Handles::new(made.top()?.try_clone().map_err(io)?);
+        let mut out = Handles::new(Arc::new(made.top().map_err(io)?.try_clone().map_err(io)?));
         let mut descent = self.descend()?;
         while let Some(step) = descent.next() {
             self.authority.check()?;
@@ -206,7 +211,7 @@ impl Tree<'_> {
                     let into = out.last().map_err(io)?;
                     if file_type.is_dir() {
                         if descent.descend(&name, level).map_err(io)? == Descended::Into {
-                            out.push(name.clone(), make_dir(&into, &name)?).map_err(io)?;
+                            out.push(name.clone(), change::make_dir(&into, &name).map_err(io)?);
                             copied.dirs += 1;
                         }
                     } else if file_type.is_file() {
@@ -223,7 +228,7 @@ impl Tree<'_> {
                 }
             }
         }
-        set_dir_mode(made.top()?, &self.from.dir_metadata().map_err(io)?)?;
+        set_dir_mode(made.top().map_err(io)?, &self.from.dir_metadata().map_err(io)?)?;
         Ok(copied)
     }
 
@@ -238,66 +243,6 @@ impl Tree<'_> {
         let bytes = copy_bytes(file, metadata.len(), &mut out, self.authority)?;
         set_mode(&out, metadata)?;
         Ok(bytes)
-    }
-}
-
-/// A directory under a reserved name, in which a tree is made. Dropped before it is placed, it is removed.
-struct Scaffold<'a> {
-    dir: &'a Dir,
-    name: Option<OsString>,
-    /// Given back before it is removed, which needs descriptors.
-    top: Option<Dir>,
-    /// Its lock keeps others from sweeping it away.
-    lock: Option<File>,
-}
-
-impl<'a> Scaffold<'a> {
-    fn new(dir: &'a Dir) -> Result<Self> {
-        for _ in 0..TRIES {
-            let name = reserved_name();
-            let locked = make_dir(dir, &name).and_then(|top| {
-                let handle = top.open(".").map_err(io)?.into_std();
-                Ok((change::lock(&handle), top, handle))
-            });
-            match locked {
-                Ok((true, top, handle)) if step::see(dir, &name).is_ok() => {
-                    return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) });
-                }
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                // Swept between the two, or about to be: another one.
-                Ok(_) | Err(_) => {}
-            }
-        }
-        Err(ErrorKind::Busy.into())
-    }
-
-    fn top(&self) -> Result<&Dir> {
-        self.top.as_ref().ok_or_else(contradiction)
-    }
-
-    fn place(mut self, to: &OsStr) -> Result<()> {
-        if let Some(name) = &self.name {
-            change::rename(self.dir, name, self.dir, to, false).map_err(io)?;
-        }
-        self.name = None;
-        Ok(())
-    }
-}
-
-impl Drop for Scaffold<'_> {
-    fn drop(&mut self) {
-        drop((self.top.take(), self.lock.take()));
-        if let Some(name) = &self.name {
-            let _ = tree::remove_unjudged(self.dir, name);
-        }
-    }
-}
-
-fn make_dir(dir: &Dir, name: &OsStr) -> Result<Dir> {
-    dir.create_dir(name).map_err(io)?;
-    match step::enter(dir, name).map_err(io)? {
-        step::Entered::Dir(dir) => Ok(dir),
-        step::Entered::Link(_) | step::Entered::Other => Err(ErrorKind::Conflict.into()),
     }
 }
 

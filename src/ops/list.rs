@@ -72,10 +72,19 @@ impl Iterator for ReadDir {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // Counted, and looked at again behind: nobody gets an entry once the authority is gone.
+        let _under_way = self.place.authority.begin();
+        let next = self.step();
+        if let Err(kind) = self.place.authority.check() {
+            return self.entries.take().map(|_| Err(kind.into()));
+        }
+        next
+    }
+}
+
+impl ReadDir {
+    fn step(&mut self) -> Option<Result<Entry>> {
         loop {
-            if let Err(kind) = self.place.authority.check() {
-                return self.entries.take().map(|_| Err(kind.into()));
-            }
             let entry = match self.entries.as_mut()?.next() {
                 None => {
                     self.entries = None;

@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 
 use crate::access::{Access, Operation};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{contradiction, io, slot};
+use crate::ops::{check_creatable, contradiction, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::{Spot, look};
@@ -33,7 +33,7 @@ fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<()> {
     if slot.see()?.is_some() {
         return Err(ErrorKind::AlreadyExists.into());
     }
-    slot.check_creatable()?;
+    check_creatable(slot)?;
     receipt.commit()?;
     slot.dir.create_dir(&slot.name).map_err(io)
 }
@@ -111,7 +111,7 @@ fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsSt
     for (name, level) in names.iter().zip(levels) {
         let exact = !root.rules.is_empty() && may_alias(name);
         let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact };
-        slot.check_creatable()?;
+        check_creatable(&slot)?;
         receipt.commit()?;
         match slot.dir.create_dir(name) {
             // Somebody else wanted it as well.

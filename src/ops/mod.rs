@@ -14,12 +14,12 @@ pub(crate) mod stat;
 pub(crate) mod walk;
 pub(crate) mod write;
 
+use crate::change;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::permit::{Permit, Receipt};
 use crate::resolve::{Found, Slot, Want, resolve};
 
-/// Most names in a tree that is copied or removed in one operation.
-pub(crate) const TREE_LIMIT: usize = 1_000_000;
+pub(crate) use crate::change::tree::NAME_BUDGET as TREE_LIMIT;
 
 /// `resolve` gave something that this `Want` cannot lead to.
 pub(crate) fn contradiction() -> Error {
@@ -46,4 +46,12 @@ fn no_entry(kind: ErrorKind) -> Error {
         ErrorKind::InvalidPath => Error::detailed(kind, Detail::NoEntry),
         kind => kind.into(),
     }
+}
+
+/// Makes sure that what is created at the slot will have this name and no other. Nothing is made there for it.
+pub(crate) fn check_creatable(slot: &Slot) -> Result<()> {
+    if !slot.exact || change::keeps_name(&slot.dir, &slot.name).map_err(io)? {
+        return Ok(());
+    }
+    Err(ErrorKind::Protected.into())
 }

@@ -10,8 +10,9 @@ use cap_std::fs::{Dir, FileType};
 
 use crate::access::{Access, Operation};
 use crate::authority::Authority;
-use crate::change::tree::{self, Descent, Step};
-use crate::error::{ErrorKind, Result};
+use crate::change;
+use crate::change::tree::{self, Descended, Descent, Step};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
@@ -53,7 +54,7 @@ pub(crate) fn remove_dir_all(place: Place, path: RelPath) -> Result<()> {
         let doomed = Doomed { slot, authority: &authority };
         doomed.judge()?;
         receipt.commit()?;
-        doomed.remove()
+        doomed.remove().map_err(|error| error.advise("a part of it may be gone, so list it first"))
     })
 }
 
@@ -70,7 +71,7 @@ fn remove(
 
 fn remove_in(slot: &Slot, receipt: &mut Receipt, remove: impl FnOnce(&Slot, &mut Receipt, &Seen) -> Result<()>) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
-    let _turn = shared.queue.turn([slot.key()?]);
+    let _turn = shared.queue.turn([slot.key()?])?;
     let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
     check(slot, receipt, &seen)?;
     remove(slot, receipt, &seen)
@@ -98,12 +99,20 @@ impl Doomed<'_> {
     /// Every name in the tree, before the first is removed.
     fn judge(&self) -> Result<()> {
         let mut descent = self.descend()?;
+        let mut inside = None;
         while let Some(step) = descent.next() {
             self.authority.check()?;
             if let Step::Name { dir, name, file_type } = step.map_err(io)? {
+                // Once for each directory: half a tree is nobody's wish.
+                if inside != Some(descent.depth()) {
+                    inside = Some(descent.depth());
+                    if !change::lets_change(&dir) {
+                        return Err(ErrorKind::OsDenied.into());
+                    }
+                }
                 let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
-                if is_dir {
-                    descent.descend(&name, level).map_err(io)?;
+                if is_dir && descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
+                    return Err(ErrorKind::Limit.into());
                 }
             }
         }
@@ -118,7 +127,10 @@ impl Doomed<'_> {
             match step.map_err(io)? {
                 Step::Name { dir, name, file_type } => {
                     let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
-                    tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?;
+                    let done = tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?;
+                    if done == Descended::TooDeep {
+                        return Err(ErrorKind::Limit.into());
+                    }
                 }
                 Step::Leave { dir, name, .. } => dir.remove_dir(&name).map_err(io)?,
             }
@@ -146,7 +158,7 @@ impl Doomed<'_> {
         let dir_or_link = file_type.is_dir() || file_type.is_symlink();
         // Leftovers of ours are in nobody's way.
         if level.ceiling(dir_or_link) < Access::Write && !is_reserved(name) {
-            return Err(ErrorKind::Protected.into());
+            return Err(Error::detailed(ErrorKind::Protected, Detail::Inside));
         }
         Ok((level, file_type.is_dir()))
     }

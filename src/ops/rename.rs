@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::access::{Access, Operation};
 use crate::change;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
-use crate::ops::{io, remove, slot};
+use crate::ops::{check_creatable, io, remove, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::is_dir_or_link;
@@ -36,7 +36,7 @@ pub(crate) fn rename(from: Way, to: Way, replace: bool) -> Result<()> {
     let operation = if replace { Operation::RenameReplace } else { Operation::Rename };
     let (source, target) = permits(from, to, operation)?;
     // A name leaves one grant for another: for the first one, it is taken away.
-    if !Arc::ptr_eq(&source.place().authority.root, &target.place().authority.root) && source.place().authority.no_delete() {
+    if !source.place().authority.may_pass_to(&target.place().authority) {
         drop(target);
         return source.spend().close(Err(ErrorKind::CrossRoot.into()));
     }
@@ -66,7 +66,7 @@ fn look(from: &Slot, source: &Receipt) -> Result<Seen> {
 
 fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, replace: bool) -> Result<()> {
     let (here, there) = (&source.authority().root, Arc::clone(&target.authority().root));
-    let _turn = there.shared.queue.turn([from.key()?, to.key()?]);
+    let _turn = there.shared.queue.turn([from.key()?, to.key()?])?;
     let seen = look(from, source)?;
     let old = to.see().map_err(Error::at_target)?;
     // What comes to a name must be allowed there as what it is.
@@ -74,10 +74,10 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
         return Err(Error::from(ErrorKind::Protected).at_target());
     }
     let is_dir = seen.metadata.is_dir();
-    let alike = !is_dir || here.rules.stand_alike(&from.level, &there.rules, &to.level);
+    // A link stands for a directory: by its new name it would be one that was prepared elsewhere.
+    let alike = !is_dir_or_link(&seen.metadata) || here.rules.stand_alike(&from.level, &there.rules, &to.level);
     if !alike {
-        let kind = if Arc::ptr_eq(here, &there) { ErrorKind::Protected } else { ErrorKind::CrossRoot };
-        return Err(kind.into());
+        return Err(unlike(Arc::ptr_eq(here, &there)));
     }
     match &old {
         Some(_) if !replace => return Err(Error::from(ErrorKind::AlreadyExists).at_target()),
@@ -87,11 +87,16 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
         Some(old) if !is_dir && is_same(old, &seen) && !is_respelled(from, to)? => return Ok(()),
         Some(old) if !is_dir && old.metadata.is_dir() => return Err(Error::from(ErrorKind::IsADirectory).at_target()),
         Some(_) => {}
-        None => to.check_creatable().map_err(Error::at_target)?,
+        None => check_creatable(to).map_err(Error::at_target)?,
     }
     source.authority().check()?;
     target.commit()?;
-    change::rename(&from.dir, &from.name, &to.dir, &to.name, replace).map_err(refusal)
+    change::rename(&from.dir, &from.name, &to.dir, &to.name, replace).map_err(|error| refusal(error, from))
+}
+
+/// Rules would match other names below the new name than below the old one.
+pub(crate) fn unlike(same_root: bool) -> Error {
+    if same_root { Error::detailed(ErrorKind::Protected, Detail::Inside) } else { ErrorKind::CrossRoot.into() }
 }
 
 fn is_same(one: &Seen, other: &Seen) -> bool {
@@ -104,9 +109,13 @@ fn is_respelled(from: &Slot, to: &Slot) -> Result<bool> {
 }
 
 /// rename(2) has failures of its own: a directory into itself, one over another that is not empty, and another mount.
-fn refusal(error: std::io::Error) -> Error {
+fn refusal(error: std::io::Error, from: &Slot) -> Error {
     match error.kind() {
-        std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument.into(),
+        std::io::ErrorKind::InvalidInput => {
+            Error::invalid_argument("the target is inside the source").advise("name a target outside of it")
+        }
+        std::io::ErrorKind::PermissionDenied if !change::lets_change(&from.dir) => io(error),
+        std::io::ErrorKind::CrossesDevices => io(error).advise("copy it, then remove it"),
         // The source was looked at a moment ago; what stands in the way is at the target.
         _ => io(error).at_target(),
     }

@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use crate::access::{Access, Operation};
-use crate::change::tree::{Descent, Step};
+use crate::change::tree::{Descended, Descent, Step};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::FileType;
 use crate::ops::list::Entry;
@@ -74,7 +74,8 @@ pub enum Cut {
 /// The number of descriptors is bounded whatever the size and depth of the tree. Entries open through the directory that they were found
 /// in, and are judged again. Names that a rule hides are left out and counted. A directory that cannot be read is one error, and the walk
 /// goes on behind it; one that disappears meanwhile is passed over. Each step checks again that the authority holds; if it does not, one
-/// error ends the walk. Dropping it gives it up.
+/// error ends the walk. Dropping it gives it up. An entry that is kept
+/// holds the descriptor of its directory.
 #[must_use = "an iterator does nothing until it is used"]
 pub struct Walk {
     place: Place,
@@ -90,7 +91,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Shows what is at most `depth` names below the directory. Default: no limit.
+    /// Shows what is at most `depth` names below the directory. Default, and most: 512.
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.limits.depth = depth;
         self
@@ -123,7 +124,8 @@ impl Walk {
     fn step(&mut self) -> Option<Result<Entry>> {
         if let Some((entry, known)) = self.ahead.take() {
             match self.descent.descend(entry.name(), known) {
-                Ok(_) => {}
+                Ok(Descended::TooDeep) => self.cut = Some(Cut::Depth),
+                Ok(Descended::Into | Descended::Not) => {}
                 // Removed or exchanged meanwhile.
                 Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Some(Err(io(error).about(entry.uri()))),
@@ -190,13 +192,22 @@ impl Iterator for Walk {
         if self.ended {
             return None;
         }
-        if let Err(kind) = self.place.authority.check() {
-            self.ended = true;
-            return Some(Err(kind.into()));
+        // Counted, and looked at again behind: nobody gets an entry once the authority is gone.
+        let _under_way = self.place.authority.begin();
+        let step = match self.place.authority.check() {
+            Ok(()) => self.step(),
+            Err(_) => None,
+        };
+        match self.place.authority.check() {
+            Err(kind) => {
+                self.ended = true;
+                Some(Err(kind.into()))
+            }
+            Ok(()) => {
+                self.ended = step.is_none();
+                step
+            }
         }
-        let step = self.step();
-        self.ended = step.is_none();
-        step
     }
 }
 

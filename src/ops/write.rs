@@ -12,7 +12,7 @@ use crate::change::{self, Snapshot, Temp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::identity::Identity;
-use crate::ops::{io, slot};
+use crate::ops::{check_creatable, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::is_dir_or_link;
@@ -57,16 +57,16 @@ pub(crate) fn replace(
     fill: impl FnOnce(Option<&mut std::fs::File>, &mut std::fs::File) -> Result<()>,
 ) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
-    let _turn = shared.queue.turn([slot.key()?]);
+    let _turn = shared.queue.turn([slot.key()?])?;
     prepare(slot, &shared.queue)?;
     let seen = slot.see()?;
     if seen.is_some() && !over {
         return Err(ErrorKind::AlreadyExists.into());
     }
     let mut old = match &seen {
-        Some(seen) => Some(open_old(slot, receipt, seen)?),
+        Some(seen) => Some(open_old(slot, receipt, seen, receipt.permit().operation() == Operation::Update)?),
         None => {
-            slot.check_creatable()?;
+            check_creatable(slot)?;
             None
         }
     };
@@ -74,8 +74,10 @@ pub(crate) fn replace(
     fill(old.as_mut().map(|(file, _)| file), temp.file())?;
     let metadata = old.as_ref().map(|(_, metadata)| metadata);
     temp.finish(metadata.or(like)).map_err(io)?;
+    // Other processes with roots of ours stand in no queue of this one, but wait here.
+    let _lock = change::lock_dir(&slot.dir);
     receipt.commit()?;
-    // Whoever is not one of ours stands in no queue: what was read must be what is replaced.
+    // Whoever keeps to no lock is met by comparison: what was read must be what is replaced.
     let now = slot.see()?.map(|seen| Snapshot::of(&seen.metadata));
     if now != metadata.map(Snapshot::of) {
         return Err(ErrorKind::Conflict.into());
@@ -102,15 +104,15 @@ pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
 
 /// The file that is to be replaced, open for reading: of a kind that may be, and one that this process could change in place. A rename would
 /// not ask for that.
-fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen) -> Result<(std::fs::File, Metadata)> {
+fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<(std::fs::File, Metadata)> {
     check_kind(slot, &seen.metadata)?;
     let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(io)?;
     check_file(slot, receipt, &changeable, &metadata)?;
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
         Ok(_) => Err(ErrorKind::Conflict.into()),
-        // Not to be read, and still to be replaced.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok((changeable, metadata)),
+        // Not to be read, and still to be replaced by what needs no reading.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && !reads => Ok((changeable, metadata)),
         Err(error) => Err(io(error)),
     }
 }
@@ -151,7 +153,8 @@ pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
     }
     match slot.see()? {
         Some(seen) if want == Want::Target && !seen.metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
-        _ => Err(ErrorKind::IsADirectory.into()),
+        Some(seen) if seen.metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        _ => Err(Error::from(ErrorKind::IsADirectory).advise("leave out the slash at its end, which calls it one")),
     }
 }
 
@@ -180,7 +183,7 @@ fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metad
     if slot.see()?.is_some() {
         return Err(ErrorKind::AlreadyExists.into());
     }
-    slot.check_creatable()?;
+    check_creatable(slot)?;
     receipt.commit()?;
     let file = step::create_file(&slot.dir, &slot.name).map_err(io)?;
     let metadata = Metadata::from_file(&file).map_err(io)?;
@@ -197,24 +200,39 @@ pub(crate) fn append(place: Place, path: RelPath, contents: &[u8]) -> Result<()>
 
 fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
-    let _turn = shared.queue.turn([slot.key()?]);
+    let _turn = shared.queue.turn([slot.key()?])?;
     let seen = slot.see()?;
     let mut file = match &seen {
         Some(seen) => open_in_place(slot, receipt, seen, true)?,
         None => {
-            slot.check_creatable()?;
+            check_creatable(slot)?;
             receipt.commit()?;
             step::create_file(&slot.dir, &slot.name).map_err(appeared)?
         }
     };
     let before = file.metadata().map_err(io)?.len();
     receipt.commit()?;
-    let written = file.write_all(contents);
-    // What did not fit is taken back, so that the next try does not add it twice.
-    if written.is_err() {
+    let (written, outcome) = write_counted(&mut file, contents);
+    // What did not fit is taken back, so that the next try does not add it twice; unless somebody else has added something behind it.
+    if outcome.is_err() && file.metadata().is_ok_and(|now| now.len() == before.saturating_add(written)) {
         let _ = if seen.is_some() { file.set_len(before) } else { slot.dir.remove_file(&slot.name) };
     }
-    written.map_err(io)
+    outcome.map_err(io)
+}
+
+/// How much of it was written, and whether that was all.
+fn write_counted(file: &mut std::fs::File, contents: &[u8]) -> (u64, std::io::Result<()>) {
+    let mut left = contents;
+    let written = |left: &[u8]| u64::try_from(contents.len() - left.len()).unwrap_or(u64::MAX);
+    while !left.is_empty() {
+        match file.write(left) {
+            Ok(0) => return (written(left), Err(std::io::ErrorKind::WriteZero.into())),
+            Ok(count) => left = left.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return (written(left), Err(error)),
+        }
+    }
+    (written(left), Ok(()))
 }
 
 pub(crate) fn set_len(place: Place, path: RelPath, len: u64) -> Result<()> {
@@ -226,7 +244,7 @@ pub(crate) fn set_len(place: Place, path: RelPath, len: u64) -> Result<()> {
 
 fn set_len_in(slot: &Slot, receipt: &mut Receipt, len: u64) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
-    let _turn = shared.queue.turn([slot.key()?]);
+    let _turn = shared.queue.turn([slot.key()?])?;
     existing_file(slot)?;
     let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
     let file = open_in_place(slot, receipt, &seen, false)?;

@@ -62,7 +62,12 @@ fn composed(name: &str) -> Cow<'_, str> {
 /// file names as the plain space that people type.
 pub(crate) fn folded(name: &str) -> Cow<'_, str> {
     let composed = composed(name);
-    if composed.contains(['\u{a0}', '\u{202f}']) { Cow::Owned(composed.replace(['\u{a0}', '\u{202f}'], " ")) } else { composed }
+    if composed.contains(is_no_break_space) { Cow::Owned(composed.replace(is_no_break_space, " ")) } else { composed }
+}
+
+/// What file names hold where people type a space.
+pub(crate) fn is_no_break_space(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{202f}')
 }
 
 /// Names that reach a file of that name and nothing else: no stream (`:`), no wildcard, no trailing dot or space that the system

@@ -17,6 +17,7 @@ mod linux;
 pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod walk;
+pub(crate) mod way;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

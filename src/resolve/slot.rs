@@ -93,19 +93,6 @@ impl Slot {
         let parent = Identity::of(&self.dir).map_err(|error| Error::from_io(&error))?;
         Ok(Key::new(parent, &self.name))
     }
-
-    /// Creates nothing, but makes sure that what is created here will have this name and no other: on a disk that folds or trims names, by
-    /// an empty file that is made, looked for in the listing, and removed.
-    pub(crate) fn check_creatable(&self) -> Result<(), Error> {
-        if !self.exact {
-            return Ok(());
-        }
-        let io = |error: io::Error| Error::from_io(&error);
-        step::create_file(&self.dir, &self.name).map_err(io)?;
-        let held = holds_exactly(&self.dir, &self.name);
-        self.dir.remove_file(&self.name).map_err(io)?;
-        if held.map_err(io)? { Ok(()) } else { Err(ErrorKind::Protected.into()) }
-    }
 }
 
 /// Whether a thing is a directory, or a link, which may lead to one.

@@ -18,6 +18,7 @@ use crate::resolve::fold::{self, Fold};
 use crate::resolve::judge::{Judge, NoRules};
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::step::{self, Entered, Opened, Target};
+use crate::resolve::way::Way;
 use crate::resolve::{Found, Want};
 use crate::root::Place;
 use crate::rule::is_reserved;
@@ -37,12 +38,10 @@ enum Todo {
 
 struct Walk<'a, J> {
     place: &'a Place,
-    /// Where the walk began: the floor, or a directory held below it.
-    base: Arc<Dir>,
-    /// The path of `base` below the floor; none once the walk has gone back to the floor.
+    /// The path below the floor of where the walk began; none where it began at the floor, or has gone back there.
     base_path: Option<RelPath>,
-    /// Directories entered below `base`, with their names.
-    held: Vec<(OsString, Dir)>,
+    /// Directories entered below the base.
+    way: Way,
     /// Steps still to be taken, the next one last.
     todo: Vec<Todo>,
     /// Whether the end is called a directory: by the path, or by a link's text that ends with a slash.
@@ -65,7 +64,7 @@ pub(crate) fn real_names<J: Judge>(place: &Place, path: &RelPath, judge: &mut J)
     walk.wants_dir = true;
     walk.run(Want::Metadata, true)?;
     let mut names = RelPath::default();
-    walk.held.iter().for_each(|(name, _)| names.push_name(name));
+    walk.way.names().for_each(|name| names.push_name(name));
     Ok(names)
 }
 
@@ -78,9 +77,8 @@ impl<'a, J: Judge> Walk<'a, J> {
         let must_be_dir = path.must_be_dir();
         let mut walk = Walk {
             place,
-            base,
+            way: Way::new(base),
             base_path,
-            held: Vec::new(),
             todo: Vec::new(),
             must_be_dir,
             wants_dir: want == Want::Dir,
@@ -104,13 +102,12 @@ impl<J: Judge> Walk<'_, J> {
     /// How many directories deep below the floor the walk stands. The path of a base that is not the floor is text, with links and `..`
     /// in it: where that leads is found by walking it, and if it leads nowhere any more, the depth is not known.
     fn depth(&self) -> Option<usize> {
-        let Some(path) = &self.base_path else { return Some(self.held.len()) };
+        let Some(path) = &self.base_path else { return Some(self.way.len()) };
         let place = Place { start: None, ..self.place.clone() };
         let mut way = Walk {
             place: &place,
-            base: Arc::clone(place.floor_dir().ok()?),
+            way: Way::new(Arc::clone(place.floor_dir().ok()?)),
             base_path: None,
-            held: Vec::new(),
             todo: Vec::new(),
             must_be_dir: true,
             wants_dir: true,
@@ -121,14 +118,14 @@ impl<J: Judge> Walk<'_, J> {
         way.put(path);
         way.run(Want::Metadata, true).ok()?;
         // The path may lead to another directory by now.
-        if Identity::of(way.current()).ok()? != Identity::of(&self.base).ok()? {
+        if Identity::of(&*way.current().ok()?).ok()? != Identity::of(self.way.top()).ok()? {
             return None;
         }
-        Some(way.held.len() + self.held.len())
+        Some(way.way.len() + self.way.len())
     }
 
-    fn current(&self) -> &Dir {
-        self.held.last().map_or(&*self.base, |(_, dir)| dir)
+    fn current(&mut self) -> Result<Arc<Dir>, Error> {
+        self.way.last().map_err(|error| Error::from_io(&error))
     }
 
     fn run(&mut self, want: Want, follow_last: bool) -> Result<Found, Error> {
@@ -159,21 +156,21 @@ impl<J: Judge> Walk<'_, J> {
 
     /// One name: the result if it was the last one, otherwise one directory deeper or a link's text ahead.
     fn name(&mut self, name: &OsStr, last: Option<Want>, follow_last: bool) -> Result<Option<Found>, Error> {
-        if self.judge.is_exact(name) && !slot::holds_exactly(self.current(), name).map_err(|error| Error::from_io(&error))? {
+        if self.judge.is_exact(name) && !slot::holds_exactly(&*self.current()?, name).map_err(|error| Error::from_io(&error))? {
             return Err(ErrorKind::NotFound.into());
         }
         match last {
-            None => match step::enter(self.current(), name).map_err(|error| Error::from_io(&error))? {
-                Entered::Dir(dir) => self.held.push((name.to_owned(), dir)),
+            None => match step::enter(&*self.current()?, name).map_err(|error| Error::from_io(&error))? {
+                Entered::Dir(dir) => self.way.push(name.to_owned(), dir),
                 Entered::Link(target) => self.follow(&target)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
-            Some(Want::File) => match step::open(self.current(), name).map_err(|error| file_refusal(&error))? {
+            Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| file_refusal(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
                 Opened::Link(target) => self.follow(&target)?,
             },
             Some(want) => {
-                let seen = step::see(self.current(), name).map_err(|error| Error::from_io(&error))?;
+                let seen = step::see(&*self.current()?, name).map_err(|error| Error::from_io(&error))?;
                 match seen.link {
                     Some(target) if follow_last => self.follow(&target)?,
                     Some(target) if want == Want::LinkText => {
@@ -190,7 +187,7 @@ impl<J: Judge> Walk<'_, J> {
     /// The last name where a slot is wanted; `None` if a link's text is ahead.
     fn slot(&mut self, name: OsString, typed: bool, want: Want) -> Result<Option<Slot>, Error> {
         let exact = self.judge.is_exact(&name);
-        let name = match slot::look(self.current(), &name, typed, exact)? {
+        let name = match slot::look(&*self.current()?, &name, typed, exact)? {
             Spot::Entry { name: found, .. } if found != name => {
                 self.judge.leave();
                 self.todo.push(Todo::Name { name: found, typed: false });
@@ -214,16 +211,13 @@ impl<J: Judge> Walk<'_, J> {
 
     /// The directory that the walk stands in, which ends it.
     fn take_current(&mut self) -> Result<Dir, Error> {
-        match self.held.pop() {
-            Some((_, dir)) => Ok(dir),
-            None => self.base.try_clone().map_err(|error| Error::from_io(&error)),
-        }
+        self.way.take_last().map_err(|error| Error::from_io(&error))
     }
 
     /// `..`: back to the directory before, by its handle.
     fn up(&mut self) -> Result<(), Error> {
-        step::reenter(self.current()).map_err(|error| Error::from_io(&error))?;
-        if self.held.pop().is_some() {
+        step::reenter(&*self.current()?).map_err(|error| Error::from_io(&error))?;
+        if self.way.pop().is_some() {
             self.judge.leave();
             return Ok(());
         }
@@ -236,9 +230,8 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     fn restart(&mut self) -> Result<(), Error> {
-        self.base = Arc::clone(self.place.floor_dir()?);
+        self.way = Way::new(Arc::clone(self.place.floor_dir()?));
         self.base_path = None;
-        self.held.clear();
         self.judge.restart();
         Ok(())
     }
@@ -270,7 +263,7 @@ impl<J: Judge> Walk<'_, J> {
 
     /// Nothing is there by this name: is there one that only its Unicode form tells apart?
     fn fold(&mut self, name: &OsStr) -> Result<(), Error> {
-        match fold::find(self.current(), name) {
+        match fold::find(&*self.current()?, name) {
             Fold::One(found) if found != name => {
                 self.judge.leave();
                 self.todo.push(Todo::Name { name: found, typed: false });
@@ -286,14 +279,16 @@ impl<J: Judge> Walk<'_, J> {
     fn arrive(&mut self, want: Want) -> Result<Found, Error> {
         let io = |error: std::io::Error| Error::from_io(&error);
         if self.must_be_searchable {
-            step::reenter(self.current()).map_err(io)?;
+            step::reenter(&*self.current()?).map_err(io)?;
         }
         match want {
             Want::File => {
                 self.judge.arrive()?;
                 Err(ErrorKind::IsADirectory.into())
             }
-            Want::LinkText | Want::Metadata | Want::OwnMetadata => self.current().dir_metadata().map(Found::Metadata).map_err(io),
+            Want::LinkText | Want::Metadata | Want::OwnMetadata => {
+                self.current()?.dir_metadata().map(Found::Metadata).map_err(io)
+            }
             Want::Dir | Want::Name | Want::Target => {
                 let level = self.judge.level();
                 Ok(Found::Dir(self.take_current()?, level))

@@ -10,11 +10,14 @@ use std::str::Chars;
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::path::style::is_no_break_space as is_space;
+
 /// What names of temporary files begin and end with. No caller can name, list or create one.
 pub(crate) const RESERVED_START: &str = ".cap-roots-";
 pub(crate) const RESERVED_END: &str = ".tmp";
 
-/// `name` as it is compared: canonical caseless matching (Unicode 3.13, D145), composed.
+/// `name` as it is compared: canonical caseless matching (Unicode 3.13, D145), composed, with no-break spaces as spaces: a name that is
+/// looked for is found by these, too.
 pub(crate) fn fold(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         return if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -23,7 +26,7 @@ pub(crate) fn fold(name: &str) -> Cow<'_, str> {
             Cow::Borrowed(name)
         };
     }
-    let decomposed: String = name.nfd().collect();
+    let decomposed: String = name.nfd().map(|c| if is_space(c) { ' ' } else { c }).collect();
     Cow::Owned(UniCase::unicode(decomposed).to_folded_case().nfc().collect())
 }
 
@@ -38,11 +41,11 @@ pub(crate) fn is_reserved(name: &OsStr) -> bool {
     folded.starts_with(RESERVED_START) && folded.ends_with(RESERVED_END)
 }
 
-/// Whether some disk takes the name for another one: by folding (beyond ASCII case, which rules fold themselves), by short aliases, or by
-/// trimming. Below a root with rules such a name counts only where the parent's listing holds exactly these bytes.
+/// Whether some disk takes the name for another one: by folding (beyond ASCII case, which rules fold themselves), by short aliases, by
+/// streams of files, or by trimming. Below a root with rules such a name counts only where the parent's listing holds exactly these bytes.
 pub(crate) fn may_alias(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
-    bytes.iter().any(|byte| !byte.is_ascii() || *byte == b'~') || bytes.ends_with(b".") || bytes.ends_with(b" ")
+    bytes.iter().any(|byte| !byte.is_ascii() || matches!(byte, b'~' | b':')) || bytes.ends_with(b".") || bytes.ends_with(b" ")
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,6 +256,8 @@ mod tests {
             ("\u{3c3}", "\u{3c2}"),
             ("k", "\u{212a}"),
             ("fi", "\u{fb01}"),
+            ("my secret", "my\u{a0}secret"),
+            ("my\u{202f}secret", "MY SECRET"),
             ("?.key", "\u{df}.key"),
             ("[\u{df}].key", "\u{df}.key"),
             ("s?ra?e", "STRA\u{df}E"),

@@ -20,11 +20,10 @@ impl Model {
         let target = self.resolve(to, &to.path, Last::Free, Access::Write, false)?;
         if self.world.is_dir_or_link(id) {
             self.judge(&to.slot, &target.names, Access::Write, true)?;
-        }
-        let dir = self.world.is_dir(id);
-        if dir {
+            // A link stands for the directory that it may lead to.
             self.same_rules(from, &source, to, &target)?;
         }
+        let dir = self.world.is_dir(id);
         match target.id {
             Some(_) if !replace => return Err("already-exists"),
             _ if target.slash && !dir => return Err("not-a-directory"),

@@ -1,0 +1,107 @@
+//! A directory that nobody else is let into until it is complete.
+//!
+//! May touch: one held directory. Used for trees that appear all at once, and to see what a disk makes of a name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+
+use cap_std::fs::Dir;
+
+use crate::change::temp::{lock, reserved_name};
+use crate::change::{rename, tree};
+use crate::resolve::slot::holds_exactly;
+use crate::resolve::step::{self, Entered};
+
+/// How often one is made that somebody sweeps away before it is locked.
+const TRIES: usize = 16;
+
+/// A directory under a reserved name, with mode 0700. Dropped before it is placed, it is removed.
+pub(crate) struct Scaffold<'a> {
+    dir: &'a Dir,
+    name: Option<OsString>,
+    /// Given back before it is removed, which needs descriptors.
+    top: Option<Dir>,
+    /// Its lock keeps others from sweeping it away.
+    lock: Option<File>,
+}
+
+impl<'a> Scaffold<'a> {
+    pub(crate) fn new(dir: &'a Dir) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let name = reserved_name();
+            make_private(dir, &name)?;
+            let locked = enter(dir, &name).and_then(|top| {
+                let handle = top.open(".")?.into_std();
+                Ok((lock(&handle), top, handle))
+            });
+            match locked {
+                Ok((true, top, handle)) if step::see(dir, &name).is_ok() => {
+                    return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) });
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let _ = dir.remove_dir(&name);
+                    return Err(error);
+                }
+                // Swept between the two, or about to be: another one.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn top(&self) -> io::Result<&Dir> {
+        self.top.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Gives it its name, if nothing has it.
+    pub(crate) fn place(mut self, to: &OsStr) -> io::Result<()> {
+        if let Some(name) = &self.name {
+            rename(self.dir, name, self.dir, to, false)?;
+        }
+        self.name = None;
+        Ok(())
+    }
+}
+
+impl Drop for Scaffold<'_> {
+    fn drop(&mut self) {
+        drop((self.top.take(), self.lock.take()));
+        if let Some(name) = &self.name {
+            let _ = tree::remove_unjudged(self.dir, name);
+        }
+    }
+}
+
+/// Whether a disk gives a file in `dir` exactly this name: one that folds or trims names does so in every directory of its own, so it is
+/// asked in one where nothing can be met.
+pub(crate) fn keeps_name(dir: &Dir, name: &OsStr) -> io::Result<bool> {
+    let scaffold = Scaffold::new(dir)?;
+    step::create_file(scaffold.top()?, name)?;
+    holds_exactly(scaffold.top()?, name)
+}
+
+fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode"))]
+    let mut builder = cap_std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use cap_std::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    dir.create_dir_with(name, &builder)
+}
+
+/// A new directory, entered.
+pub(crate) fn make_dir(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    dir.create_dir(name)?;
+    enter(dir, name)
+}
+
+fn enter(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    match step::enter(dir, name)? {
+        Entered::Dir(dir) => Ok(dir),
+        // Something else has its name already.
+        Entered::Link(_) | Entered::Other => Err(io::ErrorKind::NotFound.into()),
+    }
+}
