@@ -58,11 +58,16 @@ impl Authority {
         self
     }
 
-    /// Whether an entry may go from here to there by a rename. Handles to it that were opened here go with it, so what is held there must be
-    /// held on the same terms; and for a grant without deletion, it would be taken away.
+    /// Whether an entry may go from here to there by a rename. From a grant without deletion it would be taken away; and handles that were opened
+    /// here go with it, so what has an end there must have the same here.
     pub(crate) fn may_pass_to(&self, other: &Authority) -> bool {
         Arc::ptr_eq(&self.root, &other.root)
-            || !self.no_delete && !self.root.no_delete && !other.root.no_delete && self.root.deadline == other.root.deadline
+            || !self.no_delete && !self.root.no_delete && self.root.deadline == other.root.deadline
+    }
+
+    /// The same for a directory: by a handle that was opened here, what is in it could be deleted there.
+    pub(crate) fn may_pass_tree_to(&self, other: &Authority) -> bool {
+        Arc::ptr_eq(&self.root, &other.root) || !other.root.no_delete
     }
 
     /// Whether it still holds: one load, and where there is a deadline one reading of the clock (CHECK-AT-USE).

@@ -15,7 +15,8 @@ impl Arguments {
 
     pub(crate) fn text(&self, name: &str) -> Result<&str> {
         let value = self.get(name).ok_or_else(|| {
-            let given: Vec<_> = self.0.keys().map(|name| format!("{name:?}")).collect();
+            let given = self.0.iter().filter(|(_, value)| !value.is_null());
+            let given: Vec<_> = given.map(|(name, _)| format!("{name:?}")).collect();
             let given = if given.is_empty() { String::new() } else { format!("; given: {}", given.join(", ")) };
             Error::invalid_argument(format!("{name:?} is missing{given}"))
         })?;
@@ -39,8 +40,12 @@ impl Arguments {
         values.iter().map(|value| value.as_object().cloned().map(Arguments).ok_or_else(wrong)).collect()
     }
 
-    /// True or false; false if it is not given.
+    /// True or false; false if it is not given. A flag changes what a call does, so one that is almost called this is not ignored.
     pub(crate) fn flag(&self, name: &str) -> Result<bool> {
+        let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+        if let Some(other) = self.0.keys().find(|key| *key != name && plain(key) == plain(name)) {
+            return Err(Error::invalid_argument(format!("{other:?} is not known; {name:?} may be meant")));
+        }
         let wrong = || Error::invalid_argument(format!("{name:?} must be true or false"));
         self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(wrong))
     }
@@ -74,6 +79,15 @@ mod tests {
 
     fn arguments(value: Value) -> Arguments {
         Arguments(value.as_object().unwrap().clone())
+    }
+
+    /// Catches: a preview that becomes a change because its flag was spelled otherwise.
+    #[test]
+    fn a_flag_that_is_almost_called_so_is_refused() {
+        for name in ["dry_run", "dryrun", "DryRun", "dry-run"] {
+            assert!(arguments(json!({ name: true })).flag("dryRun").is_err(), "{name}");
+        }
+        assert_eq!(arguments(json!({ "dry": true, "dryRun": true })).flag("dryRun"), Ok(true));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::time::Duration;
 use cap_roots::{Access, Error, Roots};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::stdio;
 
 use options::{Grant, Options};
@@ -29,6 +30,8 @@ use tools::{Context, Limits};
 
 /// Threads for the protocol's own input and output, beside those of the calls: a call that hangs must not stop the others' answers.
 const IO_THREADS: usize = 8;
+/// Longest message that is taken, as JSON. A longer one is dropped by the protocol library, without an answer.
+const MESSAGE_BYTES: usize = 64 << 20;
 /// How long threads that are still at work may take to end once the client has gone and the protocol library has waited for answers.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -153,7 +156,9 @@ fn serve(context: Context, options: &Options, grants: &[Grant]) -> io::Result<Ex
         signals::ignore_size_limit()?;
     }
     let ended = runtime.block_on(async {
-        match Server::new(context, deadline).serve(stdio()).await {
+        let (input, output) = stdio();
+        let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
+        match Server::new(context, deadline).serve(transport).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // A client that leaves before it has said anything is no fault.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -11,7 +11,7 @@ use std::process::Command;
 #[test]
 fn the_session_goes_as_it_is_written() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-    let session = readme.split("```console\n$ ").nth(1).unwrap().split("\n```\n\n").next().unwrap();
+    let session = readme.split("````console\n$ ").nth(1).unwrap().split("\n````\n").next().unwrap();
     let folder = tempfile::tempdir().unwrap();
     for dir in ["project/src", "project/.git/hooks"] {
         fs::create_dir_all(folder.path().join(dir)).unwrap();

@@ -140,7 +140,9 @@ async fn nothing_outside_is_written() {
     }
     assert_eq!(tree(Path::new(&ws).parent().unwrap()), before);
     let answer = call(&client, "delete_directory", json!({ "path": "d", "recursive": true })).await;
-    assert_eq!(text(&answer), "Successfully deleted directory d");
+    assert_eq!(code(&answer).as_deref(), Some("not-a-directory"), "{}", text(&answer));
+    let answer = call(&client, "delete_file", json!({ "path": "d" })).await;
+    assert_eq!(text(&answer), "Successfully deleted d");
     assert!(fs::exists(format!("{out}/k.txt")).unwrap() && fs::symlink_metadata(format!("{ws}/d")).is_err());
     client.cancel().await.unwrap();
 }

@@ -79,6 +79,9 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
     if !alike {
         return Err(unlike(Arc::ptr_eq(here, &there)));
     }
+    if is_dir && !source.authority().may_pass_tree_to(target.authority()) {
+        return Err(ErrorKind::CrossRoot.into());
+    }
     match &old {
         Some(_) if !replace => return Err(Error::from(ErrorKind::AlreadyExists).at_target()),
         _ if to.must_be_dir && !is_dir => return Err(Error::from(ErrorKind::NotADirectory).at_target()),

@@ -1,6 +1,6 @@
 //! `delete_file` and `delete_directory`.
 
-use cap_roots::{ErrorKind, Operation, Result};
+use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -54,7 +54,14 @@ fn delete_file(context: &Context, _: &Work, arguments: &Arguments) -> Result<Cal
 
 fn delete_directory(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let path = arguments.text("path")?;
-    let done = match arguments.flag("recursive")? {
+    let recursive = arguments.flag("recursive")?;
+    // The library would remove the link itself; who asks for a directory does not mean that.
+    if recursive && context.roots.symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        let refusal = Error::from(ErrorKind::NotADirectory)
+            .advise("it is a link: delete_file deletes the link and leaves what it leads to");
+        return Err(refusal.about(context.label(path)));
+    }
+    let done = match recursive {
         true => context.roots.remove_dir_all(path),
         false => context.roots.remove_dir(path),
     };

@@ -6,7 +6,7 @@ use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, path_property, text_output};
+use super::{Context, Definition, Effect, answer, input, path_property, text_output, to_write};
 use crate::arguments::Arguments;
 use crate::edit::{Edit, apply, unified_diff};
 use crate::work::Work;
@@ -70,10 +70,11 @@ fn edit(edit: &Arguments) -> Result<Edit> {
 /// The text before and after, which is in the file now.
 fn change(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<(String, String)> {
     let mut change = (String::new(), String::new());
-    context.roots.update(path, |bytes| {
+    let done = context.roots.update(path, |bytes| {
         change = edited(bytes, edits, work)?;
         Ok(change.1.clone().into_bytes())
-    })?;
+    });
+    done.map_err(to_write)?;
     Ok(change)
 }
 
@@ -86,7 +87,7 @@ fn preview(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result
     });
     match seen {
         Some(seen) => Ok(seen),
-        None => given_up.map(|()| Default::default()),
+        None => given_up.map(|()| Default::default()).map_err(to_write),
     }
 }
 

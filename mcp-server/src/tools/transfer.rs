@@ -1,6 +1,6 @@
 //! `move_file` and `copy_file`.
 
-use cap_roots::{Operation, Result};
+use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -42,15 +42,25 @@ fn schema() -> Value {
 
 fn rename(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let (source, destination) = (arguments.text("source")?, arguments.text("destination")?);
-    context.roots.rename(source, destination)?;
+    context.roots.rename(source, destination).map_err(from_one_to_another)?;
     Ok(answer(format!("Successfully moved {} to {}", context.label(source), context.label(destination)), None))
 }
 
 fn copy(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let (source, destination) = (arguments.text("source")?, arguments.text("destination")?);
-    let copied = context.roots.copy(source, destination)?;
+    let copied = context.roots.copy(source, destination).map_err(from_one_to_another)?;
     let counts = format!("files: {}, directories: {}, skipped: {}", copied.files, copied.dirs, copied.skipped);
     let said = format!("Successfully copied {} to {} ({counts})", context.label(source), context.label(destination));
     let notice = (copied.skipped > 0).then(|| "Links, pipes, sockets and devices are skipped, not copied.".to_owned());
     Ok(answer(said, notice))
+}
+
+/// What is missing may be the source, or the directory that the destination is to be in; the refusal names which.
+fn from_one_to_another(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => error.advise(
+            "list the directory of the source to see its names; create_directory makes a missing one for the destination",
+        ),
+        _ => error,
+    }
 }

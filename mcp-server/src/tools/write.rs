@@ -15,7 +15,8 @@ pub(super) const WRITE_FILE: Definition = Definition {
         use edit_file. A link is followed as long as it stays inside. Errors start with a code: not-found, a directory on the way is \
         missing, make it with create_directory; is-a-directory, name a file in it; not-granted or protected, the operator does not \
         allow it, so work elsewhere; conflict, another program changed the file just now, read it again; outside-roots, see \
-        list_allowed_directories. After any error the old content is still there.",
+        list_allowed_directories. After any error the old content is still there. \
+        Content of many megabytes is better added in parts, with append_file.",
     operation: Operation::Write,
     effect: Effect::Replaces,
     input: schema,
