@@ -94,6 +94,14 @@ fn appeared(error: std::io::Error) -> Error {
     }
 }
 
+/// Something had the name a moment ago.
+fn vanished(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => ErrorKind::Conflict.into(),
+        _ => io(error),
+    }
+}
+
 /// Once in each directory, what an interrupted process left is taken away.
 pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
     if queue.is_first_in(Identity::of(&slot.dir).map_err(io)?) {
@@ -106,7 +114,7 @@ pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
 /// not ask for that.
 fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<(std::fs::File, Metadata)> {
     check_kind(slot, &seen.metadata)?;
-    let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(io)?;
+    let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(vanished)?;
     check_file(slot, receipt, &changeable, &metadata)?;
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
@@ -255,7 +263,7 @@ fn set_len_in(slot: &Slot, receipt: &mut Receipt, len: u64) -> Result<()> {
 /// A file to be changed in place: open for writing, of the right kind, and with one name only, since a change would reach the others.
 fn open_in_place(slot: &Slot, receipt: &Receipt, seen: &Seen, append: bool) -> Result<std::fs::File> {
     check_kind(slot, &seen.metadata)?;
-    let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(io)?;
+    let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(vanished)?;
     check_file(slot, receipt, &file, &metadata)?;
     if change::names_of(&metadata) > 1 { Err(ErrorKind::HardLinked.into()) } else { Ok(file) }
 }
