@@ -43,7 +43,7 @@ pub(crate) fn update(place: Place, path: RelPath, edit: impl FnOnce(Vec<u8>) -> 
         }
         file.write_all(&edit(bytes)?).map_err(io)
     };
-    let outcome = existing_file(&slot).and_then(|()| replace(&slot, &mut receipt, true, None, change));
+    let outcome = existing_file(&slot).and_then(|_| replace(&slot, &mut receipt, true, None, change));
     receipt.close(outcome)
 }
 
@@ -167,10 +167,10 @@ pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
 }
 
 /// Something is there, and it is not called a directory.
-fn existing_file(slot: &Slot) -> Result<()> {
+fn existing_file(slot: &Slot) -> Result<Seen> {
     let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
     match (slot.must_be_dir, seen.metadata.is_dir()) {
-        (false, _) => Ok(()),
+        (false, _) => Ok(seen),
         (true, true) => Err(ErrorKind::IsADirectory.into()),
         (true, false) => Err(ErrorKind::NotADirectory.into()),
     }
@@ -253,8 +253,7 @@ pub(crate) fn set_len(place: Place, path: RelPath, len: u64) -> Result<()> {
 fn set_len_in(slot: &Slot, receipt: &mut Receipt, len: u64) -> Result<()> {
     let shared = Arc::clone(&receipt.authority().root.shared);
     let _turn = shared.queue.turn([slot.key()?])?;
-    existing_file(slot)?;
-    let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
+    let seen = existing_file(slot)?;
     let file = open_in_place(slot, receipt, &seen, false)?;
     receipt.commit()?;
     file.set_len(len).map_err(io)
