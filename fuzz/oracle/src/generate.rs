@@ -83,7 +83,8 @@ pub fn path(picks: &mut Picks<'_>, root: &str) -> (String, String) {
     (text, relative)
 }
 
-fn encode(path: &str) -> String {
+/// The names of a path as they stand in a URI.
+pub(crate) fn encode(path: &str) -> String {
     path.bytes()
         .map(|byte| {
             if byte.is_ascii_alphanumeric() || b"./".contains(&byte) {

@@ -8,7 +8,7 @@ use super::model::Model;
 use super::rules::{self, Rule};
 use super::step::{Op, Step};
 use super::world::{World, names_of};
-use crate::generate::Picks;
+use crate::generate::{Picks, encode};
 use crate::poison::CANARY;
 
 /// Stands in files whose names rules do not let anybody read, and nowhere else.
@@ -259,17 +259,12 @@ fn path(picks: &mut Picks<'_>, known: &[&str]) -> String {
     match picks.byte() % 32 {
         20 | 21 => format!("$ROOT/{text}"),
         22 => format!("$ROOT/a/{text}"),
-        23 | 24 => format!("root://root/{}", encoded(&text)),
-        25 | 26 => format!("root://inner/{}", encoded(&text)),
+        23 | 24 => format!("root://root/{}", encode(&text)),
+        25 | 26 => format!("root://inner/{}", encode(&text)),
         27 => ODD[picks.byte() % ODD.len()].to_owned(),
         28 => format!("{text}/{}", pieces(picks)),
         _ => text,
     }
-}
-
-fn encoded(path: &str) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"./-_".contains(byte);
-    path.bytes().map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 fn step(picks: &mut Picks<'_>, number: usize, ruled: &[Rule], known: &[&str]) -> Step {
