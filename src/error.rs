@@ -147,7 +147,9 @@ pub(crate) enum Detail {
     UriEscape,
     UriSegment,
     UriCharacter,
-    FileUri,
+    FileUriForm,
+    FileUriHost,
+    FileUriDrive,
     NotALink,
     LinkTextLeavesRoot,
     SeveralForms,
@@ -183,7 +185,13 @@ impl fmt::Display for Detail {
             Detail::UriEscape => f.write_str("a percent sign is not followed by two hexadecimal digits"),
             Detail::UriSegment => f.write_str("a segment is empty, a dot segment, or holds an encoded separator or NUL"),
             Detail::UriCharacter => f.write_str("it has a character that must be percent-encoded"),
-            Detail::FileUri => f.write_str("file: URIs are not taken here"),
+            Detail::FileUriForm => {
+                f.write_str("a file URI is file:// with an absolute path behind it, as in file:///home/me/notes")
+            }
+            Detail::FileUriHost => f.write_str("it names a host: two slashes too few, or another machine"),
+            Detail::FileUriDrive => {
+                f.write_str("a drive, as in file:///C:/notes, is for Windows only, where each file URI has one")
+            }
             Detail::NotALink => f.write_str("it is not a symbolic link"),
             Detail::LinkTextLeavesRoot => f.write_str("the link leads outside, so its text is not shown"),
             Detail::SeveralForms => {

@@ -19,6 +19,7 @@ use crate::lease::Lease;
 use crate::observe::{Event, Observer};
 use crate::path::host::HostPath;
 use crate::path::locate::Form;
+use crate::path::region::Region;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
 use crate::queue::Queue;
@@ -171,6 +172,8 @@ pub(crate) struct Place {
     pub(crate) floor: Floor,
     /// A held directory below the floor from which to start.
     pub(crate) start: Option<Start>,
+    /// The one name in the floor that counts; it is no directory and no link.
+    pub(crate) only: Option<OsString>,
 }
 
 /// Nothing above it is reached.
@@ -194,7 +197,19 @@ pub(crate) struct Start {
 
 impl Place {
     pub(crate) fn new(authority: Authority, floor: Floor) -> Self {
-        Self { authority, floor, start: None }
+        Self { authority, floor, start: None, only: None }
+    }
+
+    /// The part of the root that is `region`.
+    pub(crate) fn of(authority: Authority, region: &Region) -> Self {
+        let names = region.names();
+        let floor = if names.is_empty() { Floor::Root } else { Floor::Names(Arc::new(names.clone())) };
+        Self { authority, floor, start: None, only: region.only().map(ToOwned::to_owned) }
+    }
+
+    /// Whether it matters by which names something is reached.
+    pub(crate) fn judges_names(&self) -> bool {
+        self.only.is_some() || !self.root().rules.is_empty()
     }
 
     pub(crate) fn root(&self) -> &Root {

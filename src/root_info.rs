@@ -1,15 +1,14 @@
 //! What may be told of a root.
 //!
-//! May touch: `root`, `authority`. The one place where a host path is given out, on purpose and by its name.
+//! May touch: `root`. The one place where a host path is given out, on purpose and by its name.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::access::Access;
-use crate::authority::Authority;
 use crate::path::relative::RelPath;
 use crate::path::uri;
-use crate::root::{Floor, Place};
+use crate::root::Place;
 
 /// What may be told of a root, as the set that listed it sees it.
 #[derive(Clone)]
@@ -18,8 +17,14 @@ pub struct RootInfo {
 }
 
 impl RootInfo {
-    pub(crate) fn new(authority: Authority, floor: Floor) -> Self {
-        Self { place: Place::new(authority, floor) }
+    pub(crate) fn new(place: Place) -> Self {
+        Self { place }
+    }
+
+    /// The names from the root to what the set sees of it.
+    fn names(&self) -> RelPath {
+        let path = self.place.only.as_deref().map_or_else(RelPath::default, RelPath::single);
+        self.place.path_from_root(&path)
     }
 
     /// The name, as in `root://NAME/`.
@@ -62,17 +67,14 @@ impl RootInfo {
     /// agreed that they may see it.
     #[must_use]
     pub fn host_path(&self) -> PathBuf {
-        let given = &self.place.root().given;
-        match &self.place.floor {
-            Floor::Names(names) if !names.is_empty() => given.join(names.as_os_str()),
-            _ => given.clone(),
-        }
+        let (given, names) = (&self.place.root().given, self.names());
+        if names.is_empty() { given.clone() } else { given.join(names.as_os_str()) }
     }
 
-    /// The root's URI, `root://NAME/`; of a narrowed set, that of its directory.
+    /// The root's URI, `root://NAME/`; of a narrowed set, that of its directory or file.
     #[must_use]
     pub fn uri(&self) -> String {
-        uri::write(&self.place.root().name, &self.place.path_from_root(&RelPath::default()))
+        uri::write(&self.place.root().name, &self.names())
     }
 }
 

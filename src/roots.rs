@@ -27,12 +27,13 @@ use crate::ops::rename::Way;
 use crate::ops::walk::{self, Walk};
 use crate::ops::{attributes, make, open, read_link, remove, rename, stat, write};
 use crate::path::host::HostPath;
-use crate::path::locate::{Form, Route, locate};
+use crate::path::locate::{Form, Located as Fit, Route, locate};
 use crate::path::location::Location;
+use crate::path::region::Region;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::path::uri;
-use crate::root::{Floor, Place, Root, Shared};
+use crate::root::{Place, Root, Shared};
 use crate::root_info::RootInfo;
 
 /// A set of named directories, and the only way to what is in them.
@@ -60,9 +61,15 @@ struct Inner {
 
 /// What this set may do in one root, and the part of it that it sees.
 #[derive(Clone)]
-struct View {
-    authority: Authority,
-    floor: Floor,
+pub(crate) struct View {
+    pub(crate) authority: Authority,
+    pub(crate) region: Region,
+}
+
+impl View {
+    pub(crate) fn place(&self) -> Place {
+        Place::of(self.authority.clone(), &self.region)
+    }
 }
 
 /// A path, led by its text to a place.
@@ -79,14 +86,14 @@ impl Roots {
     }
 
     pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
-        let view = |root| View { authority: Authority::of(Arc::new(root)), floor: Floor::Root };
+        let view = |root| View { authority: Authority::of(Arc::new(root)), region: Region::default() };
         Self::of(roots.into_iter().map(view).collect(), home, shared)
     }
 
     fn of(views: Vec<View>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
         let route = |view: &View| {
             let root = &view.authority.root;
-            Route { name: root.name.clone(), spellings: root.spellings.clone() }
+            Route { name: root.name.clone(), spellings: root.spellings.clone(), region: view.region.clone() }
         };
         let routes = views.iter().map(route).collect();
         Self { inner: Arc::new(Inner { views, routes, home, shared }) }
@@ -94,16 +101,24 @@ impl Roots {
 
     /// Parse and locate: the first two steps of every operation.
     fn locate(&self, text: &str) -> Result<Located> {
+        let (view, Fit { path, form, .. }) = self.fit(Location::parse(text, PathStyle::host())?)?;
+        Ok(Located { place: view.place(), path, form })
+    }
+
+    pub(crate) fn fit(&self, location: Location) -> Result<(&View, Fit), ErrorKind> {
         let Inner { views, routes, home, .. } = &*self.inner;
-        let location = Location::parse(text, PathStyle::host())?;
-        let present = |root: usize| views.get(root).is_some_and(|view| view.authority.root.held().is_some());
-        let located = locate(routes, home.as_ref(), present, location)?;
-        let view = views.get(located.root).ok_or(ErrorKind::OutsideRoots)?;
-        let path = match (&view.floor, located.form) {
-            (Floor::Names(names), Form::Host | Form::Named) => located.path.below(names).ok_or(ErrorKind::OutsideRoots)?,
-            _ => located.path,
-        };
-        Ok(Located { place: Place::new(view.authority.clone(), view.floor.clone()), path, form: located.form })
+        let present = |view: usize| views.get(view).is_some_and(|view| view.authority.root.held().is_some());
+        let fit = locate(routes, home.as_ref(), present, location)?;
+        Ok((views.get(fit.route).ok_or(ErrorKind::OutsideRoots)?, fit))
+    }
+
+    pub(crate) fn views(&self) -> &[View] {
+        &self.inner.views
+    }
+
+    /// The same set with these views in place of its own.
+    pub(crate) fn with_views(&self, views: Vec<View>) -> Self {
+        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared))
     }
 
     /// A text that leads to no place: the observer is told, and the caller in its own words.
@@ -183,7 +198,7 @@ impl Roots {
 
     /// The roots, in the operator's order.
     pub fn list(&self) -> impl Iterator<Item = RootInfo> {
-        self.inner.views.iter().map(|view| RootInfo::new(view.authority.clone(), view.floor.clone()))
+        self.inner.views.iter().map(|view| RootInfo::new(view.place()))
     }
 
     /// The same set, narrowed to one directory in one root: relative paths start there, and nothing outside of it is reached, be it by `..`,
@@ -195,9 +210,9 @@ impl Roots {
     pub fn within(&self, directory: impl AsRef<Utf8Path>) -> Result<Roots> {
         let view = self.on(directory, Operation::Within, |place, path| {
             let authority = place.authority.clone();
-            open::real_names(place, path).map(|names| View { authority, floor: Floor::Names(Arc::new(names)) })
+            open::real_names(place, path).map(|names| View { authority, region: Region::directory(names) })
         })?;
-        Ok(Self::of(vec![view], self.inner.home.clone(), Arc::clone(&self.inner.shared)))
+        Ok(self.with_views(vec![view]))
     }
 
     /// The same set with `access` at most.
@@ -227,9 +242,8 @@ impl Roots {
 
     /// ACCESS-SHRINKS: `Authority` has no function that gives more.
     fn narrowed(&self, narrow: impl Fn(Authority) -> Authority) -> Roots {
-        let view = |view: &View| View { authority: narrow(view.authority.clone()), floor: view.floor.clone() };
-        let views = self.inner.views.iter().map(view).collect();
-        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared))
+        let view = |view: &View| View { authority: narrow(view.authority.clone()), region: view.region.clone() };
+        self.with_views(self.inner.views.iter().map(view).collect())
     }
 
     /// Takes the authority back, from this set and from its clones, what it was narrowed from and to, and all directories and files that were
@@ -261,8 +275,7 @@ impl fmt::Debug for Roots {
 impl Roots {
     /// For tests of what is below.
     pub(crate) fn place_of_first(&self) -> Place {
-        let view = self.inner.views.first().unwrap_or_else(|| panic!("no root"));
-        Place::new(view.authority.clone(), view.floor.clone())
+        self.inner.views.first().unwrap_or_else(|| panic!("no root")).place()
     }
 }
 

@@ -93,7 +93,7 @@ fn find_missing(receipt: &Receipt, path: &RelPath, whole: Error) -> Result<Optio
 }
 
 fn look_at(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<Spot> {
-    let exact = !receipt.place().root().rules.is_empty() && may_alias(name);
+    let exact = receipt.place().judges_names() && may_alias(name);
     look(dir, name, true, exact)
 }
 

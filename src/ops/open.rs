@@ -10,6 +10,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ops::contradiction;
+use crate::path::region::Region;
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
 use crate::resolve::{self, Found, Want, resolve};
@@ -40,8 +41,18 @@ pub(crate) fn dir(place: Place, path: RelPath) -> Result<Dir> {
 
 /// The names from the root to a directory, with no link among them.
 pub(crate) fn real_names(place: Place, path: RelPath) -> Result<RelPath> {
-    let (names, receipt) = resolve::real_names(Permit::issue(place, path, Operation::Within)?)?;
+    let ((names, _), receipt) = resolve::real_names(Permit::issue(place, path, Operation::Within)?, true)?;
     receipt.close(Ok(names))
+}
+
+/// The part of a root that a directory or a regular file is.
+pub(crate) fn region(place: Place, path: RelPath) -> Result<Region> {
+    let ((names, found), receipt) = resolve::real_names(Permit::issue(place, path, Operation::Within)?, false)?;
+    receipt.close(match found {
+        Found::Metadata(metadata) if metadata.is_dir() => Ok(Region::directory(names)),
+        Found::Metadata(metadata) if metadata.is_file() => Region::file(&names).ok_or_else(contradiction),
+        _ => Err(ErrorKind::SpecialFile.into()),
+    })
 }
 
 pub(crate) fn read(place: Place, path: RelPath) -> Result<Vec<u8>> {

@@ -2,7 +2,8 @@
 //!
 //! May touch: `style`, `relative`, the error details. No I/O; nothing here opens anything (TEXT-ROUTES-ONLY).
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
@@ -45,29 +46,40 @@ impl HostPath {
         Self::parse(text, style).ok().flatten()
     }
 
+    /// The absolute path of names that a URI spelled: behind `/`, or behind a drive.
+    pub(crate) fn of(drive: Option<char>, rest: RelPath, style: PathStyle) -> Self {
+        let anchor = drive.map_or(Anchor::Slash, |letter| Anchor::Drive(letter.to_ascii_uppercase()));
+        Self { anchor, rest, style }
+    }
+
+    /// For opening it where the operator said that it is authority.
+    pub(crate) fn to_path_buf(&self) -> PathBuf {
+        let anchor = match &self.anchor {
+            Anchor::Slash => "/".to_owned(),
+            Anchor::Drive(letter) => format!("{letter}:\\"),
+            Anchor::Share(server, share) => format!("\\\\{server}\\{share}\\"),
+        };
+        let mut path = PathBuf::from(anchor);
+        path.extend(self.rest.steps().map(|step| match step {
+            Step::Name(name) => name,
+            Step::Parent => OsStr::new(".."),
+        }));
+        path
+    }
+
     /// If `self` is `prefix` or lies below it by text, the names behind `prefix`.
     pub(crate) fn below(&self, prefix: &HostPath) -> Option<RelPath> {
-        self.below_by(prefix, PathStyle::same_name)
+        self.below_by(prefix, PathStyle::same_os_name)
     }
 
     /// As [`HostPath::below`], where names in another Unicode form count as one.
     pub(crate) fn like_below(&self, prefix: &HostPath) -> Option<RelPath> {
-        self.below_by(prefix, PathStyle::like_name)
+        self.below_by(prefix, PathStyle::like_os_name)
     }
 
-    fn below_by(&self, prefix: &HostPath, one: fn(PathStyle, &str, &str) -> bool) -> Option<RelPath> {
-        if self.anchor != prefix.anchor || self.rest.depth() < prefix.rest.depth() {
-            return None;
-        }
-        let same = |(own, other): (Step<'_>, Step<'_>)| match (own, other) {
-            (Step::Name(own), Step::Name(other)) => match (own.to_str(), other.to_str()) {
-                (Some(own), Some(other)) => one(self.style, own, other),
-                _ => own == other,
-            },
-            // `..` in either text: what it leads to is not known here, so the texts do not match.
-            (Step::Parent, _) | (_, Step::Parent) => false,
-        };
-        self.rest.steps().zip(prefix.rest.steps()).all(same).then(|| self.rest.skip(prefix.rest.depth()))
+    fn below_by(&self, prefix: &HostPath, one: fn(PathStyle, &OsStr, &OsStr) -> bool) -> Option<RelPath> {
+        let same_anchor = self.anchor == prefix.anchor;
+        same_anchor.then(|| self.rest.below_by(&prefix.rest, |own, other| one(self.style, own, other))).flatten()
     }
 
     /// This path, then `rest`.

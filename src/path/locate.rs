@@ -6,14 +6,18 @@
 use crate::error::ErrorKind;
 use crate::path::host::HostPath;
 use crate::path::location::Location;
+use crate::path::region::Region;
 use crate::path::relative::RelPath;
+use crate::path::style::PathStyle;
 use crate::path::uri::RootName;
 
-/// What routing knows of a root.
+/// What routing knows of a root, or of a part of one.
 pub(crate) struct Route {
     pub(crate) name: RootName,
     /// The root's path as given and in canonical form.
     pub(crate) spellings: Vec<HostPath>,
+    /// What of it is seen.
+    pub(crate) region: Region,
 }
 
 /// How the caller wrote the path, so that answers can speak the same way.
@@ -27,10 +31,10 @@ pub(crate) enum Form {
     Named,
 }
 
-/// A root, by its index, and the path below it.
+/// A route, by its index, and the path from where its region starts.
 #[derive(Debug)]
 pub(crate) struct Located {
-    pub(crate) root: usize,
+    pub(crate) route: usize,
     pub(crate) path: RelPath,
     pub(crate) form: Form,
 }
@@ -46,11 +50,17 @@ pub(crate) fn locate(
     if routes.is_empty() {
         return Err(ErrorKind::NoRoots);
     }
+    let style = PathStyle::host();
     match location {
-        Location::Relative(path) => Ok(Located { root: 0, path, form: Form::Relative }),
+        Location::Relative(path) => {
+            let path = routes.first().and_then(|route| route.region.admit(path, style)).ok_or(ErrorKind::OutsideRoots)?;
+            Ok(Located { route: 0, path, form: Form::Relative })
+        }
         Location::Named(name, path) => {
-            let root = routes.iter().position(|route| route.name == name).ok_or(ErrorKind::OutsideRoots)?;
-            Ok(Located { root, path, form: Form::Named })
+            let named = routes.iter().enumerate().filter(|(_, route)| route.name == name);
+            let fits = named.filter_map(|(route, of)| Some((route, of.region.strip(&path, style)?)));
+            let (route, path) = fits.min_by_key(|(_, rest)| rest.climbs_above(0)).ok_or(ErrorKind::OutsideRoots)?;
+            Ok(Located { route, path, form: Form::Named })
         }
         Location::Host(path) => locate_host(routes, present, &path),
         Location::Home(path) => locate_host(routes, present, &home.ok_or(ErrorKind::OutsideRoots)?.join(&path)),
@@ -67,10 +77,11 @@ fn locate_host(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPat
 /// The deepest root of those that fit. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
 /// root is preferred: it may well hold the place that is meant.
 fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, fit: impl Fn(&HostPath) -> Option<RelPath>) -> Option<Located> {
-    let fits = routes.iter().enumerate().flat_map(|(root, route)| route.spellings.iter().map(move |spelling| (root, spelling)));
-    fits.filter_map(|(root, spelling)| Some((root, spelling.depth(), fit(spelling)?)))
-        .max_by_key(|(root, depth, rest)| (present(*root), !rest.climbs_above(0), *depth, std::cmp::Reverse(*root)))
-        .map(|(root, _, path)| Located { root, path, form: Form::Host })
+    let style = PathStyle::host();
+    let fits = routes.iter().enumerate().flat_map(|(index, route)| route.spellings.iter().map(move |at| (index, route, at)));
+    fits.filter_map(|(index, route, spelling)| Some((index, spelling.depth(), route.region.strip(&fit(spelling)?, style)?)))
+        .max_by_key(|(index, depth, rest)| (present(*index), !rest.climbs_above(0), *depth, std::cmp::Reverse(*index)))
+        .map(|(route, _, path)| Located { route, path, form: Form::Host })
 }
 
 #[cfg(test)]
@@ -88,6 +99,7 @@ mod tests {
             .map(|(name, spellings)| Route {
                 name: RootName::parse(name).unwrap(),
                 spellings: spellings.into_iter().map(host).collect(),
+                region: Region::default(),
             })
             .collect()
     }
@@ -95,7 +107,7 @@ mod tests {
     fn route(text: &str) -> Result<(usize, String), ErrorKind> {
         let location = Location::parse(text, PathStyle::Unix).map_err(|error| error.kind())?;
         locate(&routes(), Some(&host("/srv/demo/ws/home")), |_| true, location)
-            .map(|at| (at.root, at.path.as_os_str().to_str().unwrap().to_owned()))
+            .map(|at| (at.route, at.path.as_os_str().to_str().unwrap().to_owned()))
     }
 
     #[test]
@@ -118,7 +130,7 @@ mod tests {
     fn a_missing_inner_root_leaves_its_place_to_the_outer_one() {
         let located = |text: &str, absent: usize| {
             let location = Location::parse(text, PathStyle::Unix).unwrap();
-            locate(&routes(), None, |root| root != absent, location).unwrap().root
+            locate(&routes(), None, |root| root != absent, location).unwrap().route
         };
         assert_eq!((located("/srv/demo/ws/in/a", 1), located("/srv/demo/ws/in/a", 0)), (0, 1));
         assert_eq!(located("/srv/x", 2), 2);

@@ -4,6 +4,7 @@
 
 use crate::error::{Detail, Error, ErrorKind};
 use crate::path::PATH_LIMIT;
+use crate::path::file_uri;
 use crate::path::host::HostPath;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
@@ -11,7 +12,7 @@ use crate::path::uri::{self, RootName};
 
 /// A parsed path argument. It names a place and grants nothing.
 pub(crate) enum Location {
-    /// An absolute host path.
+    /// An absolute host path, plain or as a `file:` URI.
     Host(HostPath),
     /// `~` or `~/...`: below the home directory of whoever runs the program.
     Home(RelPath),
@@ -28,8 +29,9 @@ impl Location {
             let (name, path) = uri::parse(text, style).map_err(|detail| Error::detailed(ErrorKind::InvalidUri, detail))?;
             return Ok(Location::Named(name, path));
         }
-        if uri::is_file_uri(text) {
-            return Err(Error::detailed(ErrorKind::InvalidUri, Detail::FileUri).advise("give the plain path"));
+        if file_uri::is_file_uri(text) {
+            let path = file_uri::parse(text, style).map_err(|detail| Error::detailed(ErrorKind::InvalidUri, detail))?;
+            return Ok(Location::Host(path));
         }
         Self::parse_plain(text, style).map_err(|detail| Error::detailed(ErrorKind::InvalidPath, detail))
     }
@@ -92,7 +94,8 @@ mod tests {
             ("a\nb", "invalid-path", "invalid-path"),
             ("a\u{85}b", "invalid-path", "invalid-path"),
             ("root://a/b?c", "invalid-uri", "invalid-uri"),
-            ("file:///a", "invalid-uri", "invalid-uri"),
+            ("file:///a", "host", "invalid-uri"),
+            ("file:///c:/a", "invalid-uri", "host"),
             ("FILE://a", "invalid-uri", "invalid-uri"),
             ("file:/a", "invalid-uri", "invalid-uri"),
             ("file:a", "relative", "invalid-path"),

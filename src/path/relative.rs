@@ -145,11 +145,27 @@ impl RelPath {
         self.steps().next_back() == Some(Step::Parent)
     }
 
-    /// If the names of `prefix` come first in `self`, the rest. Exact, since no text of a caller is involved.
+    /// If the names of `prefix` come first in `self`, to the byte, the rest.
     pub(crate) fn below(&self, prefix: &RelPath) -> Option<RelPath> {
-        let same = |(own, other): (Step<'_>, Step<'_>)| own == other && own != Step::Parent;
+        self.below_by(prefix, |own, other| own == other)
+    }
+
+    /// The same, where `one` tells which names are one.
+    pub(crate) fn below_by(&self, prefix: &RelPath, one: impl Fn(&OsStr, &OsStr) -> bool) -> Option<RelPath> {
+        let same = |(own, other): (Step<'_>, Step<'_>)| match (own, other) {
+            (Step::Name(own), Step::Name(other)) => one(own, other),
+            // `..` in either: what it leads to is not known here, so the texts do not match.
+            (Step::Parent, _) | (_, Step::Parent) => false,
+        };
         let starts = self.depth >= prefix.depth && self.steps().zip(prefix.steps()).all(same);
         starts.then(|| self.skip(prefix.depth))
+    }
+
+    /// The same path with `name` as its last name, spelled as the disk has it.
+    pub(crate) fn renamed_last(&self, name: &OsStr) -> RelPath {
+        let (mut path, _) = self.split_last().unwrap_or_default();
+        path.push_name(name);
+        Self { must_be_dir: self.must_be_dir, typed: false, ..path }
     }
 
     /// The steps. They are `Normal` and `ParentDir` only, since the text is made of nothing else.

@@ -3,6 +3,7 @@
 //! May touch: nothing but the error details.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 
 use crate::error::Detail;
 use crate::path::NAME_LIMIT;
@@ -49,6 +50,16 @@ impl PathStyle {
     /// Whether two names are one in another Unicode form (NFC), for choosing a root where no text fits as it is.
     pub(crate) fn like_name(self, a: &str, b: &str) -> bool {
         self.same_name(&composed(a), &composed(b))
+    }
+
+    /// [`PathStyle::same_name`] for names from the disk, which may be no text.
+    pub(crate) fn same_os_name(self, a: &OsStr, b: &OsStr) -> bool {
+        a == b || a.to_str().zip(b.to_str()).is_some_and(|(a, b)| self.same_name(a, b))
+    }
+
+    /// [`PathStyle::like_name`] for names from the disk, which may be no text.
+    pub(crate) fn like_os_name(self, a: &OsStr, b: &OsStr) -> bool {
+        a == b || a.to_str().zip(b.to_str()).is_some_and(|(a, b)| self.like_name(a, b))
     }
 }
 

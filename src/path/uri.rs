@@ -1,7 +1,6 @@
-//! URI forms of a location: `root://NAME/relative`, read and written.
+//! `root://NAME/relative`, read and written.
 //!
-//! May touch: `style`, `relative`, the error details. No I/O. `file:` URIs have their room here too: for now they are recognised and
-//! refused, so that one is never taken for a relative path.
+//! May touch: `style`, `relative`, the error details. No I/O.
 //!
 //! Syntax after RFC 3986: the text is split before it is decoded, and decoded once. `..` as a segment of its own is a step to be
 //! taken, as in a plain path; encoded, or born of decoding, it is refused.
@@ -55,13 +54,8 @@ pub(crate) fn is_root_uri(text: &str) -> bool {
     has_scheme(text, SCHEME)
 }
 
-/// Whether `text` is meant as a `file:` URI (RFC 8089 allows one slash).
-pub(crate) fn is_file_uri(text: &str) -> bool {
-    has_scheme(text, "file:/")
-}
-
 /// Schemes are compared without case (RFC 3986 section 3.1).
-fn has_scheme(text: &str, scheme: &str) -> bool {
+pub(crate) fn has_scheme(text: &str, scheme: &str) -> bool {
     text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }
 
@@ -95,7 +89,7 @@ pub(crate) fn parse(text: &str, style: PathStyle) -> Result<(RootName, RelPath),
 }
 
 /// One segment, decoded once. A segment is one name: nothing that is or becomes a separator or a dot segment.
-fn decode(segment: &str, style: PathStyle) -> Result<OsString, Detail> {
+pub(crate) fn decode(segment: &str, style: PathStyle) -> Result<OsString, Detail> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {

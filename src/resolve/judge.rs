@@ -31,6 +31,8 @@ pub(crate) trait Judge {
 /// Judges by the rules of the root, along the names that are really walked.
 pub(crate) struct RuleJudge<'a> {
     rules: &'a Rules,
+    /// Nothing but this name in the floor is seen.
+    only: Option<&'a OsStr>,
     floor: Level,
     /// From where the walk began down to the name entered last. Never empty.
     at: Level,
@@ -44,6 +46,7 @@ impl<'a> RuleJudge<'a> {
     pub(crate) fn new(place: &'a Place, need: Access, makes_dir: bool) -> Self {
         Self {
             rules: &place.root().rules,
+            only: place.only.as_deref(),
             floor: place.floor_level(),
             at: place.start_level(),
             above: Vec::new(),
@@ -54,7 +57,7 @@ impl<'a> RuleJudge<'a> {
 
     /// Whether there is nothing to judge but reserved names.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.only.is_none() && self.rules.is_empty()
     }
 
     /// Whether a path can be judged only while it is walked: by `..`, or by a name that a disk may take for another one.
@@ -75,12 +78,18 @@ impl<'a> RuleJudge<'a> {
 
     /// What the path led to allows what is to be done.
     pub(crate) fn finish(&self, dir_or_link: bool) -> Result<(), ErrorKind> {
+        if dir_or_link && self.only.is_some() {
+            return Err(ErrorKind::OutsideRoots);
+        }
         allow(self.at.ceiling(dir_or_link) >= self.need)
     }
 }
 
 impl Judge for RuleJudge<'_> {
     fn enter(&mut self, name: &OsStr, last: bool, dir: bool) -> Result<(), ErrorKind> {
+        if self.only.is_some_and(|only| !last || name != only) {
+            return Err(ErrorKind::OutsideRoots);
+        }
         let level = self.rules.enter(&self.at.stand, name);
         let need = if last { self.need } else { Access::List };
         // Without rules the kernel follows links unseen, and typed names were looked at before.
@@ -91,6 +100,9 @@ impl Judge for RuleJudge<'_> {
     }
 
     fn link(&mut self, last: bool) -> Result<(), ErrorKind> {
+        if self.only.is_some() {
+            return Err(ErrorKind::OutsideRoots);
+        }
         allow(self.at.as_dir >= if last { self.need } else { Access::List })
     }
 

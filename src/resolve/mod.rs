@@ -112,13 +112,13 @@ pub(crate) fn again(receipt: &Receipt, want: Want) -> Result<Found, Error> {
     find(receipt.permit(), want)
 }
 
-/// The real names from the root to the directory that the path leads to.
-pub(crate) fn real_names(permit: Permit) -> Result<(RelPath, Receipt), Error> {
+/// The real names from the root to what the path leads to, and what that is. `dir`: it has to be a directory.
+pub(crate) fn real_names(permit: Permit, dir: bool) -> Result<((RelPath, Found), Receipt), Error> {
     let found = ground(permit.place()).and_then(|place| {
         let mut judge = RuleJudge::new(&place, permit.need(), permit.makes_dir());
-        let names = walk::real_names(&place, permit.path(), &mut judge)?;
-        judge.finish(true)?;
-        Ok(place.path_from_root(&names))
+        let (names, found) = walk::real_names(&place, permit.path(), dir, &mut judge)?;
+        judge.finish(found.is_dir_or_link())?;
+        Ok((place.path_from_root(&names), found))
     });
     let receipt = permit.spend();
     match found {

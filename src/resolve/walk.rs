@@ -50,6 +50,8 @@ struct Walk<'a, J> {
     wants_dir: bool,
     /// Whether the end has to be searchable as well: a link's text that ends with `/.`.
     must_be_searchable: bool,
+    /// The name of what was found, where that was not entered.
+    end: Option<OsString>,
     links: usize,
     judge: &'a mut J,
 }
@@ -58,14 +60,14 @@ pub(crate) fn walk<J: Judge>(place: &Place, path: &RelPath, want: Want, judge: &
     Walk::new(place, path, want, judge)?.run(want, want.follows_last(path))
 }
 
-/// The real names from the floor to the directory that a path leads to: no link is among them.
-pub(crate) fn real_names<J: Judge>(place: &Place, path: &RelPath, judge: &mut J) -> Result<RelPath, Error> {
+/// The real names from the floor to what a path leads to, and what that is: no link is among them.
+pub(crate) fn real_names<J: Judge>(place: &Place, path: &RelPath, dir: bool, judge: &mut J) -> Result<(RelPath, Found), Error> {
     let mut walk = Walk::new(place, path, Want::Metadata, judge)?;
-    walk.wants_dir = true;
-    walk.run(Want::Metadata, true)?;
+    walk.wants_dir = dir;
+    let found = walk.run(Want::Metadata, true)?;
     let mut names = RelPath::default();
-    walk.way.names().for_each(|name| names.push_name(name));
-    Ok(names)
+    walk.way.names().chain(walk.end.as_deref()).for_each(|name| names.push_name(name));
+    Ok((names, found))
 }
 
 impl<'a, J: Judge> Walk<'a, J> {
@@ -83,6 +85,7 @@ impl<'a, J: Judge> Walk<'a, J> {
             must_be_dir,
             wants_dir: want == Want::Dir,
             must_be_searchable: false,
+            end: None,
             links: 0,
             judge,
         };
@@ -112,6 +115,7 @@ impl<J: Judge> Walk<'_, J> {
             must_be_dir: true,
             wants_dir: true,
             must_be_searchable: false,
+            end: None,
             links: 0,
             judge: &mut NoRules,
         };
@@ -143,7 +147,10 @@ impl<J: Judge> Walk<'_, J> {
                         continue;
                     }
                     match self.name(&name, last.then_some(want), follow_last) {
-                        Ok(Some(found)) => return Ok(found),
+                        Ok(Some(found)) => {
+                            self.end = Some(name);
+                            return Ok(found);
+                        }
                         Ok(None) => {}
                         Err(error) if typed && error.kind() == ErrorKind::NotFound => self.fold(&name)?,
                         Err(error) => return Err(error),
