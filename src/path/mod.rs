@@ -6,6 +6,8 @@
 //! URI forms, `location` the forms a caller may use, `region` the part of a root that a set sees, `locate` the choice of a root by text.
 
 pub(crate) mod file_uri;
+#[cfg(test)]
+mod file_uri_table;
 pub(crate) mod host;
 #[cfg(test)]
 mod laws;

@@ -107,7 +107,8 @@ pub(crate) fn decode(segment: &str, style: PathStyle) -> Result<OsString, Detail
     }
     match String::from_utf8(bytes) {
         Ok(name) => style.check_name(&name).map(|()| name.into()),
-        Err(error) => raw_name(error.into_bytes()),
+        Err(error) if style == PathStyle::Unix => raw_name(error.into_bytes()),
+        Err(_) => Err(Detail::UriEscape),
     }
 }
 
