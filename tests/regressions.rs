@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a test")]
 
-use cap_roots_oracle::{read, regressions};
+use cap_roots_oracle::{file_uri, read, regressions};
 
 #[test]
 fn committed_inputs_are_replayed() {
@@ -16,6 +16,37 @@ fn short_inputs() {
         for second in 0..=255 {
             read::check(&[first, second]);
             read::check(&[first, 1, second, second.wrapping_mul(7)]);
+        }
+    }
+}
+
+/// Every URI of a beginning, two segments and an end.
+#[test]
+fn short_uris() {
+    let heads = [
+        "",
+        "file:",
+        "file:/",
+        "file://",
+        "file:///",
+        "FILE:///",
+        "file:////",
+        "file://localhost/",
+        "file://h/",
+        "x:///",
+        " file:///",
+    ];
+    let segments = [
+        "", "a", ".", "..", "%2e", "%2E.", "a%2fb", "%00", "%", "%4", "%zz", "%25", "%ff", "C:", "c%3A", "d|", "a b", "\u{e9}",
+        "a\\b", "a?", "#", "~", "\t",
+    ];
+    let ends = ["", "/", "//", " ", "/.", "\n"];
+    for head in heads {
+        for (first, second) in segments.iter().flat_map(|first| segments.iter().map(move |second| (first, second))) {
+            for end in ends {
+                file_uri::check(&format!("{head}{first}{end}"));
+                file_uri::check(&format!("{head}{first}/{second}{end}"));
+            }
         }
     }
 }

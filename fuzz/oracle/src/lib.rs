@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
 pub mod agree;
+pub mod file_uri;
 pub mod generate;
 pub mod location;
 pub mod model;

@@ -8,9 +8,12 @@ pub fn replay() -> usize {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut count = 0;
     for folder in ["regressions", "corpus"] {
-        for (target, check) in
-            [("location", location as fn(&[u8])), ("read", crate::read::check), ("sequence", crate::sequence::run::check_both)]
-        {
+        for (target, check) in [
+            ("location", (|bytes| text(bytes, crate::location::check)) as fn(&[u8])),
+            ("file_uri", |bytes| text(bytes, crate::file_uri::check)),
+            ("read", crate::read::check),
+            ("sequence", crate::sequence::run::check_both),
+        ] {
             for entry in fs::read_dir(top.join(folder).join(target)).into_iter().flatten().flatten() {
                 check(&fs::read(entry.path()).unwrap_or_else(|error| panic!("{error}")));
                 count += 1;
@@ -20,8 +23,8 @@ pub fn replay() -> usize {
     count
 }
 
-fn location(bytes: &[u8]) {
+fn text(bytes: &[u8], check: fn(&str)) {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        crate::location::check(text);
+        check(text);
     }
 }
