@@ -32,13 +32,10 @@ pub(crate) fn parse(text: &str, style: PathStyle) -> Result<HostPath, Detail> {
     if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
         return Err(Detail::FileUriHost);
     }
-    let (drive, path) = match style {
-        PathStyle::Unix if split_drive(path, &[":", "|", "%3a", "%7c"]).is_some() => return Err(Detail::FileUriDrive),
-        PathStyle::Unix => (None, path),
-        PathStyle::Windows => {
-            let (letter, path) = split_drive(path, &[":", "%3a"]).ok_or(Detail::FileUriDrive)?;
-            (Some(letter), path)
-        }
+    let (drive, path) = match (style, split_drive(path)) {
+        (PathStyle::Unix, None) => (None, path),
+        (PathStyle::Windows, Some((letter, ':', rest))) => (Some(letter), rest),
+        _ => return Err(Detail::FileUriDrive),
     };
     let rest = segments(path, style)?;
     if rest.as_os_str().len() > PATH_LIMIT {
@@ -47,12 +44,13 @@ pub(crate) fn parse(text: &str, style: PathStyle) -> Result<HostPath, Detail> {
     Ok(HostPath::of(drive, rest.checked_depth()?, style))
 }
 
-/// A first segment that is a letter and one of `colons`, and what follows its slash.
-fn split_drive<'a>(path: &'a str, colons: &[&str]) -> Option<(char, &'a str)> {
+/// A first segment that is a letter and `:`, or the `|` of old, whichever way they are written; and what follows its slash.
+fn split_drive(path: &str) -> Option<(char, char, &str)> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-    let mut chars = first.chars();
-    let letter = chars.next().filter(char::is_ascii_alphabetic)?;
-    colons.iter().any(|colon| colon.eq_ignore_ascii_case(chars.as_str())).then_some((letter, rest))
+    match uri::unescape(first).ok()?.as_slice() {
+        [letter, colon @ (b':' | b'|')] if letter.is_ascii_alphabetic() => Some((char::from(*letter), char::from(*colon), rest)),
+        _ => None,
+    }
 }
 
 fn segments(path: &str, style: PathStyle) -> Result<RelPath, Detail> {

@@ -131,6 +131,8 @@ const TABLE: &[(&str, Outcome, Outcome)] = &[
     ("file:///c:/w/%zz", Err(Drive), Err(Escape)),
     // Drives where there are none, and what is no drive where there are.
     ("file:///C|/x", Err(Drive), Err(Drive)),
+    ("file:///%43%3a/x", Err(Drive), Ok("C:\\x")),
+    ("file:///%43:", Err(Drive), Ok("C:\\")),
     ("file:///c%7C/x", Err(Drive), Err(Drive)),
     ("file:///c:x/y", Ok("/c:x/y"), Err(Drive)),
     ("file:///cc:/y", Ok("/cc:/y"), Err(Drive)),

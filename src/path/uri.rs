@@ -90,6 +90,20 @@ pub(crate) fn parse(text: &str, style: PathStyle) -> Result<(RootName, RelPath),
 
 /// One segment, decoded once. A segment is one name: nothing that is or becomes a separator or a dot segment.
 pub(crate) fn decode(segment: &str, style: PathStyle) -> Result<OsString, Detail> {
+    let bytes = unescape(segment)?;
+    let separator = |byte: &u8| *byte == 0 || (byte.is_ascii() && style.is_separator(char::from(*byte)));
+    if bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.iter().any(separator) {
+        return Err(Detail::UriSegment);
+    }
+    match String::from_utf8(bytes) {
+        Ok(name) => style.check_name(&name).map(|()| name.into()),
+        Err(error) if style == PathStyle::Unix => raw_name(error.into_bytes()),
+        Err(_) => Err(Detail::UriEscape),
+    }
+}
+
+/// What the escapes of a segment stand for.
+pub(crate) fn unescape(segment: &str) -> Result<Vec<u8>, Detail> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {
@@ -101,15 +115,7 @@ pub(crate) fn decode(segment: &str, style: PathStyle) -> Result<OsString, Detail
         let (Some(high), Some(low)) = (digit(), digit()) else { return Err(Detail::UriEscape) };
         bytes.push(u8::try_from(high * 16 + low).map_err(|_| Detail::UriEscape)?);
     }
-    let separator = |byte: &u8| *byte == 0 || (byte.is_ascii() && style.is_separator(char::from(*byte)));
-    if bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.iter().any(separator) {
-        return Err(Detail::UriSegment);
-    }
-    match String::from_utf8(bytes) {
-        Ok(name) => style.check_name(&name).map(|()| name.into()),
-        Err(error) if style == PathStyle::Unix => raw_name(error.into_bytes()),
-        Err(_) => Err(Detail::UriEscape),
-    }
+    Ok(bytes)
 }
 
 #[cfg(unix)]
