@@ -105,7 +105,8 @@ impl Roots {
     /// left stands in the order of this set's roots.
     ///
     /// Directories are kept by their real names and looked up from the root at each operation, as with [`Roots::within`]. A file is one name
-    /// in its directory: it can be read, written and removed as the grant allows, and nothing else is seen there.
+    /// in its directory: it can be read, written, removed and created again as the grant allows, and nothing else is seen there; while a link or
+    /// a directory has that name, it is `outside-roots`.
     ///
     /// A list of more than 256 hints selects nothing.
     pub fn narrow<'a>(&self, hints: impl IntoIterator<Item = &'a Hint>) -> Narrowed {

@@ -151,7 +151,7 @@ fn nothing_selected_is_no_access() {
     assert_eq!(told(&roots.narrow(&many[1..])).0, ["root://r/"]);
 }
 
-/// A root that is a file: that name in its directory, whatever is put beside it or in its place.
+/// A root that is a file: that name in its directory, as long as it is a file or nothing, whatever is put beside it.
 #[test]
 fn a_file_is_one_name() {
     for way in WAYS {
@@ -196,6 +196,9 @@ fn a_file_is_one_name() {
             one.write("f", "X"),
             one.set_permissions("f", 0o777),
             one.set_len("f", 0),
+            one.remove_file("f"),
+            one.rename("f", "f"),
+            one.create_new("f").map(drop),
         ] {
             assert_eq!(code(outcome), "outside-roots", "{way:?}");
         }
@@ -207,7 +210,15 @@ fn a_file_is_one_name() {
         {
             assert_eq!(code(outcome), "outside-roots", "{way:?}");
         }
+        for outcome in
+            [one.remove_dir("f/x"), one.remove_dir_all("f"), one.create_dir("f"), one.create_dir_all("f"), one.write("f", "X")]
+        {
+            assert_eq!(code(outcome), "outside-roots", "{way:?}");
+        }
         assert!(one.within("f").is_err() && one.within(".").is_err());
+        fs::remove_dir_all(tree.root().join("d/f")).unwrap();
+        assert_eq!(code(one.create_dir("f")), "outside-roots", "{way:?}");
+        one.write("f", "AGAIN").unwrap();
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> RuleJudge<'a> {
 
     /// What the path led to allows what is to be done.
     pub(crate) fn finish(&self, dir_or_link: bool) -> Result<(), ErrorKind> {
-        if dir_or_link && self.only.is_some() {
+        if (dir_or_link || self.makes_dir) && self.only.is_some() {
             return Err(ErrorKind::OutsideRoots);
         }
         allow(self.at.ceiling(dir_or_link) >= self.need)

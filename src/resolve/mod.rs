@@ -188,6 +188,14 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
             check_names(place, &metadata)?;
             Ok(Found::File(file, metadata))
         }
+        // What acts on a name would act on whatever has taken the file's.
+        Found::Slot(slot) => {
+            let only = place.only.is_some();
+            if only && slot::look(&slot.dir, &slot.name, false, false)?.is_dir_or_link() {
+                return Err(ErrorKind::OutsideRoots.into());
+            }
+            Ok(Found::Slot(slot))
+        }
         Found::Link { text, depth } => {
             check_link_text(&text, depth)?;
             Ok(Found::Link { text, depth })

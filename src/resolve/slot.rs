@@ -38,6 +38,12 @@ pub(crate) enum Spot {
     },
 }
 
+impl Spot {
+    pub(crate) fn is_dir_or_link(&self) -> bool {
+        matches!(self, Spot::Entry { seen, .. } if is_dir_or_link(&seen.metadata))
+    }
+}
+
 /// Looks at `name`. `typed`: another Unicode form counts, where exactly one is there. `exact`: it counts only as the listing has it.
 pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<Spot, Error> {
     let io = |error: io::Error| Error::from_io(&error);

@@ -274,10 +274,24 @@ fn step(picks: &mut Picks<'_>, number: usize, ruled: &[Rule], known: &[&str]) ->
     match picks.byte() % 64 {
         0..=9 => Step::Plant(plant(picks, number, ruled)),
         10..=12 => Step::Within { view, path: path(picks, known) },
+        15 => Step::Hint { view, paths: (0..1 + picks.byte() % 3).map(|_| hint(picks, known)).collect() },
         13 => Step::Limit { view, access: [Access::Read, Access::List, Access::Write, Access::None][picks.byte() % 4] },
         14 => Step::NoDelete { view },
-        15 if number + 4 > STEPS => Step::Revoke,
+        63 if number + 4 > STEPS => Step::Revoke,
         kind => Step::Do { view, op: op(picks, kind, number, known) },
+    }
+}
+
+/// As a client may send it: mostly something that was there at first.
+fn hint(picks: &mut Picks<'_>, known: &[&str]) -> String {
+    const ELSEWHERE: &[&str] =
+        &["$ROOT", "$BASE", "/", "$BASE/outside", "$BASE/outside/secret", "$ROOT/a", "$ROOT/b/", "$ROOT/missing"];
+    let at = known.get(picks.byte() % known.len().max(1)).copied().unwrap_or("a");
+    match picks.byte() % 16 {
+        0..=7 => format!("$ROOT/{at}"),
+        8 | 9 => format!("$ROOT/{at}/{}", picks.of(NAMES)),
+        10 => format!("$ROOT/{at}/"),
+        _ => picks.of(ELSEWHERE).to_owned(),
     }
 }
 

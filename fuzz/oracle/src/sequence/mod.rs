@@ -14,6 +14,7 @@ pub mod step;
 pub mod world;
 
 mod ends;
+mod hints;
 mod ops;
 mod resolve;
 

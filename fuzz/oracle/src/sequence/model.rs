@@ -43,6 +43,11 @@ pub struct View {
     pub slots: Vec<Slot>,
 }
 
+/// A name in one of its Unicode forms; the vocabulary has one letter with two.
+pub(super) fn form(name: &str) -> String {
+    name.replace("e\u{301}", "\u{e9}")
+}
+
 /// A world with roots on it, and the sets of roots that a program holds.
 #[derive(Debug)]
 pub struct Model {
@@ -71,7 +76,7 @@ impl Model {
                 self.rules.push(Rule::on_directory(&names, access));
             }
         }
-        let slot = Slot { root: self.roots.len(), access, no_delete, floor: Vec::new() };
+        let slot = Slot { root: self.roots.len(), access, no_delete, floor: Vec::new(), only: None };
         self.roots.push(Root { name: name.to_owned(), names, access, no_delete, dir });
         self.views[0].slots.push(slot);
     }
@@ -102,6 +107,10 @@ impl Model {
                 let floor = self.within(&view, path)?;
                 self.views.push(View { slots: vec![floor] });
                 Ok(Seen::Done)
+            }
+            Step::Hint { view, paths } => {
+                let view = self.view(*view);
+                self.hinted(&view, paths)
             }
             Step::Limit { view, access } => {
                 let less = |slot: Slot| Slot { access: slot.access.min(*access), ..slot };

@@ -48,7 +48,7 @@ impl Model {
         let spot = self.directory(&end);
         let gone = |code| if code == "not-found" && self.root_is_gone(&end) { "root-absent" } else { code };
         let spot = spot.map_err(gone)?;
-        Ok(Slot { floor: [end.slot.floor.clone(), spot.names].concat(), ..end.slot })
+        Ok(Slot { floor: [end.slot.floor.clone(), spot.names].concat(), only: None, ..end.slot })
     }
 
     pub(super) fn kind(&self, spot: &Spot) -> &'static str {

@@ -2,7 +2,7 @@
 
 use cap_roots::Access;
 
-use super::model::{Code, Model, View};
+use super::model::{Code, Model, View, form};
 
 /// The steps that a text takes, without `.`.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,14 @@ impl Path {
         })
     }
 
+    /// The same, by names in another Unicode form.
+    fn like_below(&self, names: &[String]) -> Option<Self> {
+        let forms = |names: &[String]| names.iter().map(|name| form(name)).collect::<Vec<_>>();
+        let count = Self { steps: forms(&self.steps), dir: self.dir }.below(&forms(names))?.steps.len();
+        let steps = self.steps[self.steps.len() - count..].to_vec();
+        Some(Self { dir: self.dir || steps.is_empty(), steps })
+    }
+
     /// What is left behind these names.
     fn below<S: AsRef<str>>(&self, names: &[S]) -> Option<Self> {
         let starts = self.steps.len() >= names.len() && names.iter().zip(&self.steps).all(|(name, step)| name.as_ref() == step);
@@ -64,6 +72,15 @@ pub struct Slot {
     pub no_delete: bool,
     /// The names from the root to the directory that it is narrowed to.
     pub floor: Vec<String>,
+    /// The one file in there that it is narrowed to.
+    pub only: Option<String>,
+}
+
+impl Slot {
+    /// The names from the root to what it is narrowed to.
+    pub fn path(&self) -> Vec<String> {
+        self.floor.iter().chain(&self.only).cloned().collect()
+    }
 }
 
 /// One end of an operation, not yet looked at.
@@ -80,28 +97,39 @@ impl Model {
         if text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("root://")) {
             let (name, path) = text[7..].split_once('/').unwrap_or((&text[7..], ""));
             let path = uri_path(path)?;
-            let slot = view.slots.iter().find(|slot| self.roots[slot.root].name == name).ok_or("outside-roots")?;
-            return on_floor(slot, &path);
+            if view.slots.is_empty() {
+                return Err("no-roots");
+            }
+            let ends =
+                view.slots.iter().filter(|slot| self.roots[slot.root].name == name).filter_map(|slot| on_floor(slot, &path));
+            return ends.min_by_key(|end| end.path.climbs()).ok_or("outside-roots");
         }
         if text.is_empty() {
             return Err("invalid-path");
         }
         let path = Path::of(text.split('/'));
         if !text.starts_with('/') {
-            return Ok(End { slot: view.slots.first().ok_or("no-roots")?.clone(), path });
+            return admitted(view.slots.first().ok_or("no-roots")?, path).ok_or("outside-roots");
+        }
+        self.by_host_path(view, &path).map(|(_, end)| end)
+    }
+
+    /// The root, by its number in the view, that an absolute path means.
+    pub(super) fn by_host_path(&self, view: &View, path: &Path) -> Result<(usize, End), Code> {
+        if view.slots.is_empty() {
+            return Err("no-roots");
         }
         let fits = view.slots.iter().enumerate().filter_map(|(index, slot)| {
-            let rest = path.below(&self.spelling(slot.root))?;
-            Some((index, self.roots[slot.root].names.len(), rest))
+            let end = on_floor(slot, &path.below(&self.spelling(slot.root))?)?;
+            Some((index, self.roots[slot.root].names.len(), end))
         });
         // The deepest; but one that the rest does not climb out of comes first, and of two alike the earlier.
-        let best = fits.max_by_key(|(index, depth, rest)| (!rest.climbs(), *depth, std::cmp::Reverse(*index)));
-        let (index, _, rest) = best.ok_or("outside-roots")?;
-        on_floor(&view.slots[index], &rest)
+        let best = fits.max_by_key(|(index, depth, end)| (!end.path.climbs(), *depth, std::cmp::Reverse(*index)));
+        best.map(|(index, _, end)| (index, end)).ok_or("outside-roots")
     }
 
     /// The names of a root's absolute path.
-    fn spelling(&self, root: usize) -> Vec<String> {
+    pub(super) fn spelling(&self, root: usize) -> Vec<String> {
         let base = self.world.base().split('/').filter(|name| !name.is_empty()).map(str::to_owned);
         base.chain(self.roots[root].names.iter().cloned()).collect()
     }
@@ -114,8 +142,20 @@ impl Model {
 }
 
 /// A path from the root, in a root that may be narrowed.
-fn on_floor(slot: &Slot, path: &Path) -> Result<End, Code> {
-    Ok(End { slot: slot.clone(), path: path.below(&slot.floor).ok_or("outside-roots")? })
+fn on_floor(slot: &Slot, path: &Path) -> Option<End> {
+    admitted(slot, path.below(&slot.floor).or_else(|| path.like_below(&slot.floor))?)
+}
+
+/// A path from the floor; of a root that is narrowed to a file, there is but one.
+fn admitted(slot: &Slot, mut path: Path) -> Option<End> {
+    if let Some(only) = &slot.only {
+        let [step] = &mut path.steps[..] else { return None };
+        if form(step) != form(only) {
+            return None;
+        }
+        step.clone_from(only);
+    }
+    Some(End { slot: slot.clone(), path })
 }
 
 fn uri_path(text: &str) -> Result<Path, Code> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cap_roots::Access;
 
-use super::model::{Code, Model};
+use super::model::{Code, Model, form};
 use super::place::{End, Path};
 use super::world::{Id, Object};
 
@@ -49,7 +49,8 @@ impl Model {
     pub(super) fn resolve(&self, end: &End, path: &Path, last: Last, need: Access, dir: bool) -> Result<Spot, Code> {
         let floor = self.floor(&end.slot)?;
         let mut way: Vec<(String, Id)> = Vec::new();
-        let mut todo: VecDeque<(String, bool)> = path.steps.iter().map(|step| (step.clone(), true)).collect();
+        let only = end.slot.only.is_some();
+        let mut todo: VecDeque<(String, bool)> = path.steps.iter().map(|step| (step.clone(), !only)).collect();
         let (mut slash, mut links, mut followed) = (path.dir, 0, false);
         while let Some((step, typed)) = todo.pop_front() {
             let at = way.last().map_or(floor, |(_, id)| *id);
@@ -63,6 +64,11 @@ impl Model {
             let names = || way.iter().map(|(name, _)| name.clone());
             let mut names: Vec<String> = names().chain([step.clone()]).collect();
             self.judge(&end.slot, &names, need, !ends || slash || dir)?;
+            // Of a root that is a file: while that is a link or a directory, or is to become one, there is nothing.
+            let is_file = |id| !self.world.is_dir_or_link(id);
+            if only && (dir || !self.world.lookup(at, &step).is_none_or(is_file)) {
+                return Err("outside-roots");
+            }
             let Some((found, id)) = self.find(at, &step, typed)? else {
                 let may_miss = last == Last::Make || last == Last::Free;
                 if ends && may_miss {
@@ -112,8 +118,6 @@ impl Model {
         if !typed || name.is_ascii() {
             return Ok(None);
         }
-        // The vocabulary has one letter with two forms.
-        let form = |name: &str| name.replace("e\u{301}", "\u{e9}");
         let mut fits = self.world.entries(dir).iter().filter(|(entry, _)| form(entry) == form(name));
         match (fits.next(), fits.next()) {
             (None, _) => Ok(None),

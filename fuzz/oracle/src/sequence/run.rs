@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::{Duration, SystemTime};
 
-use cap_roots::{Builder, Error, FileType, Roots};
+use cap_roots::{Builder, Error, FileType, Hint, Roots};
 
 use super::disk::{self, Watch};
 use super::generate::{Case, SEALED};
@@ -104,6 +104,11 @@ fn run(views: &mut Vec<Roots>, step: &Step, tree: &Tree) -> Outcome {
             let text = tree.expand(path);
             of(view).within(&text).map_err(|error| code(&error, &[&text], tree))?
         }
+        Step::Hint { view, paths } => {
+            let (made, told) = hinted(of(view), paths, tree);
+            views.push(made);
+            return Ok(told);
+        }
         Step::Limit { view, access } => of(view).limit(*access),
         Step::NoDelete { view } => of(view).without_delete(),
         Step::Revoke => {
@@ -113,6 +118,18 @@ fn run(views: &mut Vec<Roots>, step: &Step, tree: &Tree) -> Outcome {
     };
     views.push(made);
     Ok(Seen::Done)
+}
+
+fn hinted(roots: &Roots, paths: &[String], tree: &Tree) -> (Roots, Seen) {
+    let parse = |path: &String| Hint::parse(&format!("file://{}", tree.expand(path))).unwrap_or_else(|error| panic!("{error}"));
+    let hints: Vec<Hint> = paths.iter().map(parse).collect();
+    let narrowed = roots.narrow(&hints);
+    for (_, error) in narrowed.refused() {
+        code(error, &[], tree);
+    }
+    let refused = u64::try_from(narrowed.refused().len()).unwrap_or(u64::MAX);
+    let told = narrowed.roots().list().map(|root| root.uri()).collect();
+    (narrowed.into_roots(), Seen::Names(told, refused))
 }
 
 /// The outcome in the model's words; nothing of the outside or of sealed files is in it.

@@ -18,6 +18,11 @@ pub enum Step {
         view: usize,
         path: String,
     },
+    /// What a client sends as its roots, as absolute paths.
+    Hint {
+        view: usize,
+        paths: Vec<String>,
+    },
     Limit {
         view: usize,
         access: Access,
@@ -142,6 +147,7 @@ impl fmt::Display for Step {
             Step::Do { view, op } => write!(f, "@{view} {op}"),
             Step::Plant(line) => write!(f, "other side: {line}"),
             Step::Within { view, path } => write!(f, "@{view} within {path:?}"),
+            Step::Hint { view, paths } => write!(f, "@{view} hints {paths:?}"),
             Step::Limit { view, access } => write!(f, "@{view} limit {access}"),
             Step::NoDelete { view } => write!(f, "@{view} without_delete"),
             Step::Revoke => f.write_str("revoke"),

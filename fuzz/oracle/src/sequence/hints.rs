@@ -1,0 +1,81 @@
+//! Hints of a client: which parts of a set of roots they leave.
+
+use cap_roots::Access;
+
+use super::model::{Code, Model, Outcome, Seen, View, form};
+use super::place::{Path, Slot};
+use super::resolve::Last;
+use super::world::Object;
+
+impl Model {
+    /// The set that is left, in the order of the roots and names; the answer is what it has, and how many hints selected nothing.
+    pub(super) fn hinted(&mut self, view: &View, hints: &[String]) -> Outcome {
+        let mut left: Vec<(usize, String, Slot)> = Vec::new();
+        let mut refused = 0;
+        for hint in hints {
+            let text = self.world.expand(hint);
+            let path = Path::of(text.trim_start_matches('/').split('/'));
+            match self.selected(view, &path) {
+                Ok(slots) => left.extend(slots.into_iter().map(|(index, slot)| (index, slot.path().join("/"), slot))),
+                Err(_) => refused += 1,
+            }
+        }
+        left.sort_by(|(a, path_a, _), (b, path_b, _)| (a, dotted(path_a)).cmp(&(b, dotted(path_b))));
+        left.dedup_by(|(a, path_a, _), (b, path_b, _)| (&*a, &*path_a) == (&*b, &*path_b));
+        let covered = |index: &usize, slot: &Slot| {
+            left.iter().any(|(other, _, wide)| {
+                other == index && wide.only.is_none() && wide.path() != slot.path() && slot.path().starts_with(&wide.floor)
+            })
+        };
+        let slots: Vec<Slot> =
+            left.iter().filter(|(index, _, slot)| !covered(index, slot)).map(|(_, _, slot)| slot.clone()).collect();
+        let uri = |slot: &Slot| format!("root://{}/{}", self.roots[slot.root].name, escaped(&slot.path().join("/")));
+        let told = slots.iter().map(uri).collect();
+        self.views.push(View { slots });
+        Ok(Seen::Names(told, refused))
+    }
+
+    fn selected(&self, view: &View, path: &Path) -> Result<Vec<(usize, Slot)>, Code> {
+        let same = |(own, hint): (&String, &String)| form(own) == form(hint);
+        let whole = |slot: &&Slot| {
+            let own = [self.spelling(slot.root), slot.path()].concat();
+            own.len() >= path.steps.len() && own.iter().zip(&path.steps).all(same)
+        };
+        let mut selected: Vec<(usize, Slot)> = Vec::new();
+        for (index, slot) in view.slots.iter().enumerate().filter(|(_, slot)| whole(slot)) {
+            selected.push((index, slot.clone()));
+        }
+        match self.inside(view, path) {
+            Ok(part) => selected.extend(part),
+            Err(code) if selected.is_empty() => return Err(code),
+            Err(_) => {}
+        }
+        Ok(selected)
+    }
+
+    /// The part of the deepest root that holds the path; nothing where that is all of it.
+    fn inside(&self, view: &View, path: &Path) -> Result<Option<(usize, Slot)>, Code> {
+        let (index, end) = self.by_host_path(view, path)?;
+        if end.path.steps.is_empty() {
+            return Ok(None);
+        }
+        self.decide(&end, Access::List, false, false)?;
+        let mut spot = self.resolve(&end, &end.path, Last::Follow, Access::List, false)?;
+        let only = match self.world.object(spot.id.ok_or("not-found")?) {
+            Object::Dir { .. } => None,
+            Object::File(_) => spot.names.pop(),
+            Object::Special | Object::Link(_) => return Err("special-file"),
+        };
+        Ok(Some((index, Slot { floor: [end.slot.floor.clone(), spot.names].concat(), only, ..end.slot })))
+    }
+}
+
+/// The whole of a root is called by a dot.
+fn dotted(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+/// As a URI has it. The vocabulary's names need escapes for nothing but letters that are not ASCII.
+fn escaped(path: &str) -> String {
+    path.bytes().map(|byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
