@@ -46,9 +46,12 @@ impl Rule {
         Self { parts: vec!["**".to_owned()], ..Self::on_directory(names, Access::Write) }
     }
 
-    /// Whether it is the same rule, known to another root.
+    /// Whether it is the same rule, known to another root: one from the top of a root means another place in each.
     fn is_like(&self, other: &Rule) -> bool {
-        self.parts == other.parts && self.dir_only == other.dir_only && self.access == other.access
+        self.parts.first().is_some_and(|part| part == "**")
+            && self.parts == other.parts
+            && self.dir_only == other.dir_only
+            && self.access == other.access
     }
 
     /// What it says of the last of these names (from the base), which is a directory or link, or is not.
