@@ -2,15 +2,14 @@
 #![allow(missing_docs, clippy::print_stderr, reason = "an example")]
 
 use cap_roots::{Access, Roots};
-use cap_roots_rmcp::tool_result;
+use cap_roots_rmcp::{ToolPath, tool_result};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock};
 use rmcp::{ServiceExt, schemars, tool, tool_router};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Arguments {
-    /// The file, absolute or relative to the served directory.
-    path: String,
+    path: ToolPath,
 }
 
 struct Todo(Roots);
