@@ -6,9 +6,11 @@
 
 mod arguments;
 mod edit;
+mod listing;
 mod once;
 mod options;
 mod page;
+mod resources;
 mod server;
 mod signals;
 mod tools;

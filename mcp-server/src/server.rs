@@ -8,13 +8,14 @@ use std::time::Duration;
 use cap_roots::{Error, ErrorKind};
 use cap_roots_rmcp::tool_result;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
 
+use crate::resources;
 use crate::tools::{self, Context};
 use crate::work::Work;
 
@@ -29,7 +30,7 @@ const INSTRUCTIONS: &str = "Files below the allowed directories can be listed an
     refusal starts with a code such as not-found or outside-roots and says what to do; repeating the same call does not help.";
 
 /// What came of a call: its result or refusal; outside, a fault of the server itself.
-type Outcome = Result<cap_roots::Result<CallToolResult>, ErrorData>;
+type Outcome<T> = Result<cap_roots::Result<T>, ErrorData>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
@@ -43,20 +44,40 @@ impl Server {
         Self { context, deadline, turns: Arc::new(Semaphore::new(CALLS)) }
     }
 
+    /// One call, until it is done, its client withdraws it, or its time is over.
+    async fn run<T: Send + 'static>(
+        &self,
+        request: &RequestContext<RoleServer>,
+        call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let work = Work::default();
+        let stopped = async {
+            tokio::select! {
+                () = request.ct.cancelled() => ErrorKind::Cancelled,
+                () = tokio::time::sleep(self.deadline) => ErrorKind::Timeout,
+            }
+        };
+        outcome(self.work(work.clone(), call), stopped, || work.stop(), GRACE).await
+    }
+
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.
-    async fn work(&self, request: CallToolRequestParams, work: Work) -> Outcome {
+    async fn work<T: Send + 'static>(
+        &self,
+        work: Work,
+        call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
+    ) -> Outcome<T> {
         let closed = |_| ErrorData::internal_error("the server is closing", None);
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(closed)?;
         let context = self.context.clone();
         let call = move || {
             // Given back when the thread comes back, and not when the call was answered.
             let _turn = turn;
-            tools::call(&context, &work, &request.name, request.arguments.unwrap_or_default())
+            call(&context, &work)
         };
         match tokio::task::spawn_blocking(call).await {
             Ok(outcome) => Ok(outcome),
             Err(fault) => {
-                tracing::error!(%fault, "a tool call ended abnormally");
+                tracing::error!(%fault, "a call ended abnormally");
                 Err(ErrorData::internal_error("the call ended abnormally", None))
             }
         }
@@ -65,12 +86,12 @@ impl Server {
 
 /// The outcome of `working`. Once `stopped` tells why, `stop` asks it to end; what it has done by then is its answer, and anything else is
 /// that it was stopped.
-async fn outcome(
-    working: impl Future<Output = Outcome>,
+async fn outcome<T>(
+    working: impl Future<Output = Outcome<T>>,
     stopped: impl Future<Output = ErrorKind>,
     stop: impl FnOnce(),
     grace: Duration,
-) -> Outcome {
+) -> Outcome<T> {
     let mut working = pin!(working);
     let why = tokio::select! {
         outcome = &mut working => return outcome,
@@ -85,7 +106,7 @@ async fn outcome(
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
             .with_server_info(
                 Implementation::new("cap-roots-mcp", env!("CARGO_PKG_VERSION")).with_title("cap-roots filesystem server"),
             )
@@ -105,15 +126,12 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let work = Work::default();
         let changes = tools::changes_files(&request.name);
-        let stopped = async {
-            tokio::select! {
-                () = context.ct.cancelled() => ErrorKind::Cancelled,
-                () = tokio::time::sleep(self.deadline) => ErrorKind::Timeout,
-            }
+        let call = move |context: &Context, work: &Work| {
+            let arguments = request.arguments.unwrap_or_default();
+            tools::call(context, work, &request.name, arguments)
         };
-        let outcome = outcome(self.work(request, work.clone()), stopped, || work.stop(), GRACE).await?;
+        let outcome = self.run(&context, call).await?;
         // The disk may still be at it, and a deletion may have come half-way.
         let advise = |error: Error| match error.kind() {
             ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
@@ -121,11 +139,41 @@ impl ServerHandler for Server {
         };
         Ok(tool_result(outcome.map_err(advise)).into())
     }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(&self.context.roots, request.and_then(|request| request.cursor).as_deref())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        resources::templates(request.and_then(|request| request.cursor).as_deref())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri.clone();
+        let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
+        match self.run(&context, read).await? {
+            Ok(contents) => Ok(contents.into()),
+            Err(error) => Err(resources::refused(&self.context, &error, &uri)),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rmcp::model::CallToolResult;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// The answer of a call that is stopped at once and ends `after`, with `own` as its own outcome.

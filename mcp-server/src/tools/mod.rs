@@ -35,7 +35,7 @@ pub(crate) struct Limits {
     pub(crate) entries: usize,
 }
 
-/// What every tool works with.
+/// What every call works with.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) roots: Roots,
@@ -44,8 +44,14 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// The same for one call. Beside the loops here, each step of the library ends with it: a deletion or a copy stops in the middle of a
+    /// tree.
+    pub(crate) fn until_stopped(&self, work: &Work) -> Context {
+        Context { roots: self.roots.until_cancelled(work.flag()), ..*self }
+    }
+
     /// How to speak of `path` in an answer: as the caller wrote it, unless host paths are hidden and it may be one.
-    fn label(&self, path: &str) -> String {
+    pub(crate) fn label(&self, path: &str) -> String {
         if !self.hide_host_paths {
             return cap_roots::escape(path);
         }
@@ -155,9 +161,7 @@ pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonOb
         Error::invalid_argument(format!("there is no tool {name:?}; the tools are {}", names.join(", ")))
             .advise("call one of them")
     })?;
-    // Beside the loops of the tools, each step of the library ends with the call: a deletion or a copy stops in the middle of a tree.
-    let context = Context { roots: context.roots.until_cancelled(work.flag()), ..*context };
-    (tool.run)(&context, work, &Arguments(arguments))
+    (tool.run)(&context.until_stopped(work), work, &Arguments(arguments))
 }
 
 /// A schema of an object with these properties. Unknown arguments are allowed, and ignored.
@@ -192,10 +196,7 @@ fn answer(text: String, notice: Option<String>) -> CallToolResult {
 
 /// The `path` argument of most tools.
 fn path_property() -> Value {
-    json!({
-        "type": "string",
-        "description": "Absolute path, path relative to the first allowed directory, or root://NAME/relative/path"
-    })
+    cap_roots_rmcp::path_schema("File or directory")
 }
 
 /// A refusal, advising whoever wanted to write: some of what the library advises is for readers.
