@@ -73,7 +73,8 @@ fn fail(line: &str) -> ExitCode {
 }
 
 fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
+    // The protocol library warns of each request that is refused, and a client may ask for as many as it likes.
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,rmcp::service=error".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
 }
 

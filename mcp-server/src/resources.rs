@@ -32,7 +32,7 @@ const TEMPLATE: &str = "root://{name}/{+path}";
 /// -32602 with `stale-cursor`.
 pub(crate) fn list(roots: &Roots, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let resources = roots.list().map(|root| resource(&root)).collect();
-    let (page, next) = page(resources, PAGE, cursor).map_err(|error| resource_error(&error, None))?;
+    let (page, next) = page(resources, PAGE, cursor).map_err(|error| resource_error(&error.about("resources/list"), None))?;
     let mut result = ListResourcesResult::with_all_items(page);
     result.next_cursor = next;
     Ok(result)
@@ -44,7 +44,8 @@ pub(crate) fn list(roots: &Roots, cursor: Option<&str>) -> Result<ListResourcesR
 /// -32602 with `stale-cursor`: no cursor is ever given out.
 pub(crate) fn templates(cursor: Option<&str>) -> Result<ListResourceTemplatesResult, ErrorData> {
     if cursor.is_some() {
-        return Err(resource_error(&ErrorKind::StaleCursor.into(), None));
+        let error = Error::from(ErrorKind::StaleCursor).about("resources/templates/list");
+        return Err(resource_error(&error, None));
     }
     let template = ResourceTemplate::new(TEMPLATE, "file").with_title("File or directory in a root").with_description(
         "name: a root's name, from resources/list. path: relative to that root, with the characters % ? # and \\ as %25 %3F %23 and \

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod wire;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
