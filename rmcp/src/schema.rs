@@ -40,6 +40,12 @@ macro_rules! parameters {
             }
         }
 
+        impl<T: Into<String>> From<T> for $name {
+            fn from(text: T) -> Self {
+                Self(text.into())
+            }
+        }
+
         impl AsRef<Utf8Path> for $name {
             fn as_ref(&self) -> &Utf8Path {
                 Utf8Path::new(&self.0)
@@ -145,7 +151,7 @@ mod tests {
     fn the_longest_path_is_the_librarys() {
         let folder = tempfile::tempdir().unwrap();
         let roots = Roots::builder().named("ws", folder.path(), Access::Read).open().unwrap();
-        let code = |text: &str| roots.read(ToolPath(text.to_owned())).unwrap_err().code();
+        let code = |text: &str| roots.read(ToolPath::from(text)).unwrap_err().code();
         let name = "%61".repeat(250);
         let names = vec![name.as_str(); 16].join("/");
         let long = format!("root://ws/{names}");
