@@ -59,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_text_bytes: u64,
 
-    /// Largest file that read_media_file answers, in bytes before base64.
+    /// Largest file that read_media_file or a resource answers, in bytes before base64.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_media_bytes: u64,
 

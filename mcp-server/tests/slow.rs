@@ -147,21 +147,24 @@ fn resources_wait_for_their_turn() {
         return;
     };
     let root = session.ask("resources/list", json!({}))["result"]["resources"][0]["uri"].as_str().unwrap().to_owned();
-    for id in 1..=16 {
+    // More than there are turns, and a moment to take them.
+    for id in 1..=40 {
         read(&mut session, id, json!({ "path": "endless", "offset": 2 }));
     }
+    std::thread::sleep(Duration::from_millis(300));
     let uri = format!("{root}small");
-    for id in 17..=40 {
+    for id in 41..=60 {
         session.send(Some(id), "resources/read", json!({ "uri": uri }));
     }
-    // Withdrawn while it waits, it is answered or dropped, and takes no turn with it.
-    session.send(None, "notifications/cancelled", json!({ "requestId": 17 }));
     assert!(session.ask("resources/list", json!({}))["result"]["resources"].is_array());
     assert!(session.ask("resources/templates/list", json!({}))["result"].is_object());
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(!session.has_answer(18), "read without a turn");
-    session.send(None, "notifications/cancelled", json!({ "requestId": 1 }));
-    for id in 18..=40 {
+    std::thread::sleep(Duration::from_millis(300));
+    assert!((41..=60).all(|id| !session.has_answer(id)), "read without a turn");
+    // Withdrawn while it waits, it takes no turn with it.
+    for id in 1..=41 {
+        session.send(None, "notifications/cancelled", json!({ "requestId": id }));
+    }
+    for id in 42..=60 {
         assert_eq!(session.answer(id)["result"]["contents"][0]["text"], "small");
     }
     session.end();

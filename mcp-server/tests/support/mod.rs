@@ -86,6 +86,11 @@ pub(crate) fn workspace() -> (tempfile::TempDir, String) {
     (folder, ws.to_str().unwrap().to_owned())
 }
 
+/// What is around the directory of [`workspace`]: a path that no answer may tell.
+pub(crate) fn base(ws: &str) -> &str {
+    ws.strip_suffix("/ws").unwrap()
+}
+
 /// All that is below a directory: names with content, or where links lead.
 pub(crate) fn tree(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();

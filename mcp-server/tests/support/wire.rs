@@ -88,6 +88,13 @@ impl Session {
         self.answer(self.last)
     }
 
+    /// The answer to a read. It holds `hidden`, a host path, only where the URI does.
+    pub(crate) fn read(&mut self, hidden: &str, uri: &str) -> Value {
+        let answer = self.ask("resources/read", json!({ "uri": uri }));
+        assert!(uri.contains(hidden) || !answer.to_string().contains(hidden), "{answer}");
+        answer
+    }
+
     pub(crate) fn is_modern(&self) -> bool {
         self.modern
     }
@@ -108,4 +115,12 @@ impl Session {
         self.server.kill().unwrap();
         panic!("the server outlives its client");
     }
+}
+
+/// What a refused read says: JSON-RPC's code and ours, which is in the text as well.
+pub(crate) fn refusal(answer: &Value, uri: &str) -> (i64, String) {
+    let (error, code) = (&answer["error"], answer["error"]["data"]["code"].as_str().unwrap_or_else(|| panic!("{answer}")));
+    assert!(error["message"].as_str().unwrap().starts_with(&format!("{code}: ")), "{answer}");
+    assert_eq!(error["data"]["uri"], cap_roots::escape(uri), "{answer}");
+    (error["code"].as_i64().unwrap(), code.to_owned())
 }
