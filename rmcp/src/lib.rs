@@ -1,7 +1,8 @@
 //! MCP adapter for [`cap_roots`] on the [`rmcp`] SDK.
 //!
 //! A refusal belongs into the result of the tool call, where the model can read it and recover, not into a protocol error. This crate
-//! makes that result, and the errors of resources, the same for both protocol eras. Client roots and consent will have their rooms here.
+//! makes that result, and the errors of resources, the same for both protocol eras. [`ClientRoots`] hides from a tool's author how each era
+//! asks for the roots of a client.
 //!
 //! ```
 //! use cap_roots::{Access, Roots};
@@ -21,8 +22,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod client_roots;
 mod refusal;
 mod schema;
 
+pub use client_roots::{CLIENT_ROOTS_KEY, ClientRoots, ForCall, Reason, Response, Unavailable};
 pub use refusal::{CODE_KEY, refusal, resource_error, tool_result};
 pub use schema::{ToolDirectory, ToolPath, path_schema};
