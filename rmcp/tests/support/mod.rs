@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use cap_roots::{Access, Roots};
 use cap_roots_rmcp::{ClientRoots, ForCall, tool_result};
@@ -13,7 +12,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ReadResourceRequestParams, ReadResourceResponse,
     ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, RunningService, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -138,13 +137,20 @@ pub(crate) enum Kind {
 impl Wire {
     /// Connected to a server, with nothing said.
     pub(crate) fn new(server: Server, kind: &Kind) -> Self {
-        let (ours, theirs) = tokio::io::duplex(4 << 20);
         let client = server.client.clone();
-        let watched = matches!(kind, Kind::Watched);
-        tokio::spawn(async move {
-            let running = if watched { server.serve(client.watch(theirs)).await } else { server.serve(theirs).await };
-            running.unwrap().waiting().await.unwrap();
-        });
+        match kind {
+            Kind::Plain => Self::with(|stream| server.serve(stream)),
+            Kind::Watched => Self::with(|stream| server.serve(client.watch(stream))),
+        }
+    }
+
+    pub(crate) fn with<F>(serve: impl FnOnce(DuplexStream) -> F) -> Self
+    where
+        F: Future<Output = Result<RunningService<RoleServer, Server>, ServerInitializeError>> + Send + 'static,
+    {
+        let (ours, theirs) = tokio::io::duplex(4 << 20);
+        let serving = serve(theirs);
+        tokio::spawn(async move { serving.await.unwrap().waiting().await.unwrap() });
         let (read, out) = tokio::io::split(ours);
         Self { lines: BufReader::new(read).lines(), out, id: 1000, asked: 0, early: Vec::new() }
     }
@@ -290,8 +296,4 @@ pub(crate) fn text(reply: &Value) -> String {
         (Some(text), _) => text.to_owned(),
         (None, _) => reply.to_string(),
     }
-}
-
-pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(time, work).await.expect("it takes too long")
 }
