@@ -5,12 +5,17 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::identity::Identity;
+use crate::resolve::step::{self, Entered, Target};
+
+/// Most links on the way to a file of the operator.
+const LINK_LIMIT: usize = 40;
 
 /// A directory that the operator named, opened.
 pub(crate) struct Found {
@@ -83,4 +88,90 @@ pub(crate) fn ancestors(dir: &Dir) -> io::Result<Vec<Identity>> {
         below = identity;
         at = at.open_parent_dir(ambient_authority())?;
     }
+}
+
+/// What is in a file that the operator named, if that is a regular one of at most `limit` bytes. Opened without blocking: a pipe is refused
+/// and not waited for.
+#[cfg(feature = "config")]
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+
+    use cap_fs_ext::OpenOptionsSyncExt;
+    use cap_std::fs::{File, OpenOptions};
+
+    let mut options = OpenOptions::new();
+    options.read(true).nonblock(true);
+    let file = File::open_ambient_with(path, &options, ambient_authority())?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// The identity of each directory that is passed on the way to the operator's `path`: those above, and those that a link on the way is
+/// in or leads through. Whoever may write in one of them, or below, could choose what the path means. What it names need not exist.
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+pub(crate) fn passed(path: &Path) -> Result<Vec<Identity>> {
+    let io = |error: io::Error| Error::from_io(&error);
+    let mut passed = Vec::new();
+    let mut at: Option<Dir> = None;
+    let mut links = 0;
+    let mut ahead = parts(&absolute(path).map_err(io)?);
+    while let Some(part) = ahead.pop() {
+        let dir = match (&part, &at) {
+            (Part::Top(top), _) => Dir::open_ambient_dir(top, ambient_authority()).map_err(io)?,
+            (_, None) => return Err(ErrorKind::InvalidPath.into()),
+            (Part::Up, Some(dir)) => dir.open_parent_dir(ambient_authority()).map_err(io)?,
+            (Part::Name(name), Some(dir)) => match step::enter(dir, name) {
+                Ok(Entered::Dir(dir)) => dir,
+                Ok(Entered::Link(Target::Text(_))) if links == LINK_LIMIT => return Err(ErrorKind::SymlinkLoop.into()),
+                Ok(Entered::Link(Target::Text(target))) => {
+                    links += 1;
+                    ahead.extend(parts(&target));
+                    continue;
+                }
+                Ok(Entered::Link(Target::Magic)) => return Err(ErrorKind::Unsupported.into()),
+                Ok(Entered::Other) if ahead.is_empty() => break,
+                Ok(Entered::Other) => return Err(ErrorKind::NotADirectory.into()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && ahead.is_empty() => break,
+                Err(error) => return Err(io(error)),
+            },
+        };
+        passed.push(Identity::of(&dir).map_err(io)?);
+        at = Some(dir);
+    }
+    Ok(passed)
+}
+
+enum Part {
+    Top(PathBuf),
+    Up,
+    Name(OsString),
+}
+
+/// The parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut top = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Prefix(_) => top.push(component),
+            Component::RootDir => {
+                top.push(component);
+                parts.push(Part::Top(top.clone()));
+            }
+            Component::CurDir => {}
+            Component::ParentDir => parts.push(Part::Up),
+            Component::Normal(name) => parts.push(Part::Name(name.to_owned())),
+        }
+    }
+    parts.reverse();
+    parts
 }

@@ -34,6 +34,7 @@ pub struct Builder {
     without_openat2: bool,
     refuse_hard_links: bool,
     read_limit: u64,
+    outside: Vec<PathBuf>,
 }
 
 /// A grant whose directory was looked for.
@@ -57,6 +58,7 @@ impl Default for Builder {
             without_openat2: false,
             refuse_hard_links: false,
             read_limit: READ_LIMIT,
+            outside: Vec::new(),
         }
     }
 }
@@ -127,6 +129,15 @@ impl Builder {
         self
     }
 
+    /// Keeps a file of the operator, such as a configuration or a log, out of what is served: [`Builder::open`] fails if the way to `path` passes
+    /// through a root, whatever its access. Directories are compared by identity, and every directory counts that a link on the way is in or leads
+    /// through, since whoever may write there could put another file in its place. The file need not exist, its directory has to. A root that
+    /// is missing now stays absent if one of those directories is moved to its place.
+    pub fn keep_outside(mut self, path: impl AsRef<Path>) -> Self {
+        self.outside.push(path.as_ref().to_owned());
+        self
+    }
+
     /// Opens the directories. `~/` and relative paths are resolved here, once. A directory that is missing does not stop the others:
     /// its root is absent until it appears (see [`RootInfo::is_absent`](crate::RootInfo::is_absent)). With no grant at all, every
     /// operation answers `no-roots`.
@@ -136,7 +147,8 @@ impl Builder {
     ///
     /// # Errors
     /// Each names its root ([`Error::root_name`]) or its rule: `not-a-directory`; `os-denied`; `invalid-argument` for a name that is malformed
-    /// or used twice, the same directory twice, or a rule that cannot be read.
+    /// or used twice, the same directory twice, a rule that cannot be read, or a root that holds a file of [`Builder::keep_outside`]. An error
+    /// on the way to such a file names its path.
     pub fn open(self) -> Result<Roots> {
         let everywhere = read_rules(&self.rules)?;
         let mut opened: Vec<Opened> = Vec::with_capacity(self.grants.len());
@@ -149,6 +161,13 @@ impl Builder {
             opened.push(open_grant(name, grant, rules).map_err(|error| error.on(subject))?);
         }
         check_rules(&self.rules, &opened)?;
+        let outside = passed(&self.outside)?;
+        if let Some(root) = opened.iter().find(|root| root.identity().is_some_and(|identity| outside.contains(&identity))) {
+            let error = Error::detailed(ErrorKind::InvalidArgument, Detail::HoldsKeptFile);
+            return Err(error
+                .on(Subject::Root(root.name.as_str().to_owned()))
+                .advise("move that file, or grant another directory"));
+        }
         let nested = nest(&opened)?;
         // Who may write where a directory would appear could choose what appears there: such a root stays absent.
         let chosen: Vec<bool> = opened.iter().map(|root| opened.iter().any(|outer| root.can_be_planted_in(outer))).collect();
@@ -158,6 +177,7 @@ impl Builder {
             read_limit: self.read_limit,
             refuse_hard_links: self.refuse_hard_links,
             hide_host_paths: self.hide_host_paths,
+            outside,
             ..Shared::default()
         });
         let made = opened.into_iter().zip(nested).zip(chosen);
@@ -166,6 +186,15 @@ impl Builder {
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))
     }
+}
+
+/// The directories on the way to each of the files.
+fn passed(files: &[PathBuf]) -> Result<Vec<Identity>> {
+    let mut all = Vec::new();
+    for file in files {
+        all.extend(ambient::passed(file).map_err(|error| error.about(file.to_string_lossy()))?);
+    }
+    Ok(all)
 }
 
 fn read_rules(rules: &[(String, Access)]) -> Result<Vec<Rule>> {

@@ -161,6 +161,7 @@ pub(crate) enum Detail {
     RootName,
     NestedRoot { outer: String },
     NotADirectoryRoot,
+    HoldsKeptFile,
     OsError(i32),
     Message(String),
 }
@@ -207,6 +208,9 @@ impl fmt::Display for Detail {
                 write!(f, "it lies inside root {}, and by which names cannot be told", text::quoted(outer))
             }
             Detail::NotADirectoryRoot => f.write_str("it is a file"),
+            Detail::HoldsKeptFile => {
+                f.write_str("a file that is kept outside of all roots lies in it, or a link on the way to it does")
+            }
             Detail::OsError(code) => write!(f, "os error {code}"),
             Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
         }

@@ -42,6 +42,8 @@ mod authority;
 mod builder;
 mod change;
 mod clock;
+#[cfg(feature = "config")]
+pub mod config;
 mod decide;
 mod dir;
 mod error;

@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     /// Files with more names than one are not opened.
     pub(crate) refuse_hard_links: bool,
     pub(crate) hide_host_paths: bool,
+    /// Directories on the way to files of the operator: no root may be one of them.
+    pub(crate) outside: Vec<Identity>,
 }
 
 impl Shared {
@@ -112,6 +114,9 @@ impl Root {
             return Some(held);
         }
         let held = self.state.pending.as_ref().and_then(pick_up)?;
+        if self.shared.outside.contains(&held.identity) {
+            return None;
+        }
         Some(self.state.held.get_or_init(|| held))
     }
 

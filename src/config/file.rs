@@ -1,0 +1,157 @@
+//! The file as it is written: one type for each table, from which both the parser and the JSON Schema are made.
+//!
+//! May touch: nothing. No I/O. The comments on the fields are the descriptions in the schema.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{ClientRoots, Limits, Protect};
+use crate::access::Access;
+
+/// Globs with ceilings, in no order: the strictest holds. A key that is there twice is an error of TOML.
+pub(super) type Rules = BTreeMap<Spanned<String>, Level>;
+
+/// The directories that are served, and what may be done in them. Keys that are not known are errors.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Configuration of cap-roots")]
+pub(super) struct File {
+    /// With true, the file has to end with the table [end], so that one that was cut off is refused. It is the first key of the file, so that
+    /// it is not cut off itself.
+    #[serde(default)]
+    #[schemars(with = "bool")]
+    pub(super) must_end: Option<Spanned<bool>>,
+
+    /// What names that match a glob allow at most, in all directories, with everything below them. Within a name * stands for any characters,
+    /// ? for one and [a-z] for one of a set; ** for any number of names. A glob without a slash before its end matches at any depth, one with a
+    /// slash from the top of each directory, one that ends with a slash directories only. The strictest rule holds.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Level>")]
+    pub(super) rules: Rules,
+
+    /// Rules that hold beside the others: with default, names that other programs run or obey can be read and not changed. Default: default.
+    #[serde(default)]
+    #[schemars(with = "Protect")]
+    pub(super) protect: Option<Protect>,
+
+    /// What the roots of a client count for: nothing (off), as a restriction (narrow), or as the grants where no directory is given (trust, and
+    /// trust-read for reading). Default: off.
+    #[serde(default)]
+    #[schemars(with = "ClientRoots")]
+    pub(super) client_roots: Option<Spanned<ClientRoots>>,
+
+    /// Never show a path of the host to the client. Default: false.
+    #[serde(default)]
+    pub(super) hide_host_paths: bool,
+
+    /// Limits of work. Each that is not given is as by default.
+    #[serde(default)]
+    pub(super) limits: Limits,
+
+    /// A directory, one table for each. Paths that a client gives without a leading slash start at the first.
+    #[serde(default)]
+    #[schemars(with = "Vec<Root>")]
+    pub(super) root: Vec<Spanned<Root>>,
+
+    /// The end of the file, an empty table. See must_end.
+    #[serde(default)]
+    #[schemars(with = "End")]
+    pub(super) end: Option<Spanned<End>>,
+}
+
+/// A directory, and what may be done in it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Root {
+    /// The directory. ~/ is the home directory; another relative path starts at the directory of this file.
+    #[schemars(with = "String", length(min = 1))]
+    pub(super) path: Spanned<String>,
+
+    /// The name in root://NAME/: 1 to 64 of the characters a-z 0-9 . _ -, used once. Default: the last part of the path in lower case.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64), regex(pattern = r"^[a-z0-9._-]+$"))]
+    pub(super) name: Option<Spanned<String>>,
+
+    /// How much may be done. There is no default.
+    pub(super) access: Level,
+
+    /// With true, no name is taken away: nothing is removed, replaced by a rename, or moved to another directory. Default: false.
+    #[serde(default)]
+    pub(super) no_delete: bool,
+
+    /// Rules for this directory alone, beside those for all.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Level>")]
+    pub(super) rules: Rules,
+
+    /// When it ends: a date and time with offset, or how long after the start, such as 8h, 1h 30m or 7d. Default: never.
+    #[serde(default)]
+    #[schemars(with = "Expires")]
+    pub(super) expires: Option<Spanned<toml::Value>>,
+}
+
+/// For the schema alone: TOML has dates, JSON has them as strings.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "the schema is made from it")]
+pub(super) enum Expires {
+    /// A date and time with offset, such as 2027-01-31T18:00:00Z, without quotes.
+    At(#[schemars(extend("format" = "date-time"))] String),
+    /// A time after the start, such as 8h.
+    After(String),
+}
+
+/// Nothing is in it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct End {}
+
+/// How much may be done: nothing (none), names and metadata (list), reading (read), changing (write). Each includes the ones before it.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Access")]
+pub(super) enum Level {
+    None,
+    List,
+    Read,
+    Write,
+}
+
+impl From<Level> for Access {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::None => Access::None,
+            Level::List => Access::List,
+            Level::Read => Access::Read,
+            Level::Write => Access::Write,
+        }
+    }
+}
+
+/// How each key is written: what an error about its value says to do.
+pub(super) fn form(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "must_end" => "must_end = true, or leave it out",
+        "rules" => "rules as in rules = { \".env\" = \"none\", \"vendor/\" = \"read\" }, with none, list, read or write",
+        "protect" => "protect = \"default\" or protect = \"none\"",
+        "client_roots" => "client_roots = \"off\", \"narrow\", \"trust\" or \"trust-read\"",
+        "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
+        "limits" => "limits as a table [limits]",
+        "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" => {
+            "a whole number from 1 on, as in max_seconds = 60"
+        }
+        "root" => "one table [[root]] for each directory",
+        "end" => "[end] as the last line",
+        "path" => "path = \"DIRECTORY\"",
+        "name" => "name with 1 to 64 of the characters a-z 0-9 . _ -, each name once",
+        "access" => "access = \"list\", \"read\" or \"write\"",
+        "no_delete" => "no_delete = true or no_delete = false",
+        "expires" => {
+            "expires = 2027-01-31T18:00:00Z with its offset and without quotes, or a time after the start as in expires = \"8h\""
+        }
+        _ => return None,
+    })
+}
