@@ -312,7 +312,7 @@ pub enum ClientRoots {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest file, in bytes, that a program reads whole through the library.
+    /// Largest file, in bytes, that is read whole: for edit_file of the server, and by programs through the library.
     #[schemars(with = "NonZeroU64")]
     pub max_read_bytes: Option<NonZeroU64>,
     /// Most bytes of text in one answer of the server, over all files of the call.

@@ -1,9 +1,10 @@
-//! The command line.
+//! The command line. What a configuration file adds to it is in `settings`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use cap_roots::Access;
+use cap_roots::{Access, config};
+use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 /// A filesystem MCP server that is really confined.
@@ -35,9 +36,19 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "SET", default_value_t = Protect::Default, help_heading = "Protection")]
     protect: Protect,
 
-    /// Nothing is deleted, nor moved from one directory of this command line to another. Files can be changed all the same.
+    /// Nothing is deleted, nor moved from one directory that is served to another. Files can be changed all the same.
     #[arg(long, help_heading = "Protection")]
     pub(crate) no_delete: bool,
+
+    /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
+    /// takes the place of the file's, and --protect and limits count that are given here. Rules of both hold; so do --no-delete and
+    /// --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
+    #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print the JSON Schema of the file and exit.
+    #[arg(long, help_heading = "Configuration file")]
+    pub(crate) config_schema: bool,
 
     /// Never show a host path to the client: directories are shown as root://NAME/.
     #[arg(long)]
@@ -70,6 +81,10 @@ pub(crate) struct Options {
     /// Most entries in one listing.
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) max_entries: u32,
+
+    /// The options that stand on the command line, and not as by default.
+    #[arg(skip)]
+    given: Vec<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -79,6 +94,7 @@ Examples:
   cap-roots-mcp --no-delete --rule '.env*=none' --rule 'vendor=read' ~/project
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
+  cap-roots-mcp --config ~/.config/cap-roots.toml
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
 list_directory_with_sizes, get_file_info, list_allowed_directories.
@@ -87,7 +103,7 @@ create_directory, move_file, copy_file, delete_file, delete_directory.
 
 A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
 
-/// Rules that come with the program.
+/// Rules that come with the program: [`config::Protect`], as it is written on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Protect {
     /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only
@@ -96,8 +112,14 @@ enum Protect {
     None,
 }
 
-/// Hooks and settings that other programs run or obey: whoever writes them gets further than these directories.
-const PROTECTED: &[&str] = &["**/.git", "**/.mcp.json", "**/.vscode/mcp.json", "**/.cursor", "**/.claude"];
+impl From<Protect> for config::Protect {
+    fn from(protect: Protect) -> Self {
+        match protect {
+            Protect::Default => Self::Default,
+            Protect::None => Self::None,
+        }
+    }
+}
 
 /// A directory that the operator named.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,12 +130,12 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    pub(crate) fn for_library(&self, no_delete: bool) -> cap_roots::Grant {
-        let mut grant = cap_roots::Grant::new(&self.path).access(self.access);
-        if let Some(name) = &self.name {
-            grant = grant.name(name);
+    pub(crate) fn for_library(&self) -> cap_roots::Grant {
+        let grant = cap_roots::Grant::new(&self.path).access(self.access);
+        match &self.name {
+            Some(name) => grant.name(name),
+            None => grant,
         }
-        if no_delete { grant.no_delete() } else { grant }
     }
 
     /// The arguments that grant the same: what a person may copy from one place to another without widening it.
@@ -125,33 +147,60 @@ impl Grant {
 }
 
 impl Options {
-    /// The rules in effect, or the line that says which cannot be read. Globs are read by the library.
+    /// The rules of --rule, or the line that says which cannot be read. Globs are read by the library.
     pub(crate) fn rules(&self) -> Result<Vec<(String, Access)>, String> {
-        let protected: &[&str] = if self.protect == Protect::Default { PROTECTED } else { &[] };
-        let protected = protected.iter().map(|glob| Ok(((*glob).to_owned(), Access::Read)));
-        protected.chain(self.rules.iter().map(|text| rule(text))).collect()
+        self.rules.iter().map(|text| rule(text)).collect()
+    }
+
+    /// What is protected, if the command line has the last word.
+    pub(crate) fn protect(&self) -> config::Protect {
+        self.protect.into()
+    }
+
+    /// Whether the option stands on the command line.
+    pub(crate) fn is_given(&self, option: &str) -> bool {
+        self.given.iter().any(|given| given == option)
     }
 
     /// The arguments beside the directories that keep what is allowed as it is, for a person to copy.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments: Vec<_> = self.rules.iter().map(|rule| format!("--rule={rule}")).collect();
-        let protect = (self.protect == Protect::None).then_some("--protect=none");
-        let flags = [(self.no_delete, "--no-delete"), (self.hide_host_paths, "--hide-host-paths")];
-        let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
-        arguments.extend(protect.into_iter().chain(flags).map(str::to_owned));
+        let flags = [
+            // Over a file, even the default says something.
+            (self.is_given("protect") && self.protect == Protect::Default, "--protect=default"),
+            (self.protect == Protect::None, "--protect=none"),
+            (self.no_delete, "--no-delete"),
+            (self.hide_host_paths, "--hide-host-paths"),
+        ];
+        arguments.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
+        let limits = [
+            ("max_text_bytes", self.max_text_bytes),
+            ("max_media_bytes", self.max_media_bytes),
+            ("max_seconds", self.max_seconds),
+            ("max_entries", self.max_entries.into()),
+        ];
+        let limits = limits.into_iter().filter(|(option, _)| self.is_given(option));
+        arguments.extend(limits.map(|(option, limit)| format!("--{}={limit}", option.replace('_', "-"))));
         arguments
     }
 
     /// Reads the command line; ends the process for `--help`, `--version` and misuse (status 2).
     pub(crate) fn read() -> (Self, Vec<Grant>) {
-        let matches = Self::command().get_matches();
-        match Self::from_arg_matches(&matches) {
-            Ok(options) => {
-                let grants = options.grants(&matches);
-                (options, grants)
-            }
-            Err(error) => error.exit(),
-        }
+        Self::from_matches(&Self::command().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn from_matches(matches: &ArgMatches) -> Result<(Self, Vec<Grant>), clap::Error> {
+        let mut options = Self::from_arg_matches(matches)?;
+        let given = matches.ids().map(clap::Id::as_str).filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine));
+        options.given = given.map(str::to_owned).collect();
+        let grants = options.grants(matches);
+        Ok((options, grants))
+    }
+
+    /// As [`Options::read`], for tests.
+    #[cfg(test)]
+    pub(crate) fn of(line: &str) -> (Self, Vec<Grant>) {
+        Self::from_matches(&Self::command().get_matches_from(line.split(' '))).unwrap()
     }
 
     /// The directories in the order of the command line: the first one is where relative paths start.
@@ -195,7 +244,7 @@ mod tests {
     use super::*;
 
     fn options(line: &str) -> Options {
-        Options::from_arg_matches(&Options::command().get_matches_from(line.split(' '))).unwrap()
+        Options::of(line).0
     }
 
     #[test]
@@ -222,21 +271,30 @@ mod tests {
             "x --rule -a=none --no-delete b --rule c=d=read",
             "x --protect none --hide-host-paths a",
             "x --protect default --rule .git=none",
+            "x --max-seconds 5 --max-entries 50000",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
+            for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries"] {
+                assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
+            }
+            assert_eq!((copied.protect, copied.max_seconds), (given.protect, given.max_seconds), "{line}");
         }
-        assert_eq!(options("x").rules().unwrap().len(), PROTECTED.len());
-        assert!(options("x --protect none").rules().unwrap().is_empty());
+    }
+
+    /// Catches: a line to copy that grants more than was granted.
+    #[test]
+    fn a_directory_to_copy_grants_the_same() {
+        let grant = |name: Option<&str>, access| Grant { name: name.map(str::to_owned), path: "x".into(), access };
+        let path = Path::new("/srv/x");
+        assert_eq!(grant(Some("docs"), Access::Read).arguments(path), ["--ro", "docs=/srv/x"]);
+        assert_eq!(grant(None, Access::Write).arguments(path), ["--rw", "/srv/x"]);
     }
 
     fn grants(line: &str) -> Vec<(Option<String>, String, Access)> {
-        let matches = Options::command().get_matches_from(line.split(' '));
-        let options = Options::from_arg_matches(&matches).unwrap();
-        let grants = options.grants(&matches);
-        grants.into_iter().map(|grant| (grant.name, grant.path.to_str().unwrap().to_owned(), grant.access)).collect()
+        Options::of(line).1.into_iter().map(|grant| (grant.name, grant.path.to_str().unwrap().to_owned(), grant.access)).collect()
     }
 
     #[test]

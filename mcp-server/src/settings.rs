@@ -1,0 +1,230 @@
+//! The command line and the configuration file as one: everything else goes by this.
+//!
+//! The command line wins. What takes something away holds wherever it is said.
+
+use std::path::{Path, PathBuf};
+
+use cap_roots::config::{ClientRoots, Config, RootConfig};
+use cap_roots::{Access, Builder, Roots};
+
+use crate::options::{Grant, Options};
+use crate::tools::Limits;
+
+/// What is served, and how.
+pub(crate) struct Settings {
+    /// Those of the command line come first: relative paths of a client start at the first one.
+    grants: Vec<Granted>,
+    pub(crate) rules: Vec<(String, Access)>,
+    no_delete: bool,
+    pub(crate) hide_host_paths: bool,
+    pub(crate) limits: Limits,
+    pub(crate) seconds: u64,
+    read_limit: Option<u64>,
+    /// The file, absolute.
+    pub(crate) file: Option<PathBuf>,
+    /// The arguments that say the same, beside those for directories.
+    arguments: Vec<String>,
+}
+
+/// A directory, and where it was named.
+enum Granted {
+    Argument(Grant),
+    File(RootConfig),
+}
+
+impl Granted {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Argument(grant) => &grant.path,
+            Self::File(root) => root.path(),
+        }
+    }
+
+    fn for_library(&self) -> cap_roots::Grant {
+        match self {
+            Self::Argument(grant) => grant.for_library(),
+            Self::File(root) => root.grant(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the file, if one is named; or the line that says what is wrong.
+    pub(crate) fn of(options: &Options, grants: Vec<Grant>) -> Result<Self, String> {
+        if grants.iter().any(|grant| grant.path.as_os_str().is_empty()) {
+            return Err("invalid-argument: the path of a directory is empty; give it as DIR or NAME=DIR".to_owned());
+        }
+        if options.call.is_some() && grants.iter().any(|grant| grant.path.as_os_str().as_encoded_bytes().starts_with(b"{")) {
+            return Err(
+                "invalid-argument: a directory's path looks like JSON; give the arguments of --call as --args JSON".to_owned()
+            );
+        }
+        let file = options.config.as_ref().map(Config::load).transpose().map_err(|error| error.to_string())?;
+        let file = file.as_ref();
+        if file.and_then(Config::client_roots).is_some_and(|roots| roots != ClientRoots::Off) {
+            return Err("unsupported: client_roots can only be \"off\"; leave it out of the configuration file".to_owned());
+        }
+        let protect = pick(options, "protect", options.protect(), file.and_then(Config::protect));
+        let mut rules: Vec<_> = protect.rules().iter().map(|(glob, access)| ((*glob).to_owned(), *access)).collect();
+        rules.extend(options.rules()?);
+        rules.extend(file.iter().flat_map(|file| file.rules()).cloned());
+        let limits = file.map(Config::limits).unwrap_or_default();
+        let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
+        let mut arguments = options.arguments();
+        if let Some(file) = file.and_then(Config::file) {
+            arguments.extend(["--config".to_owned(), file.display().to_string()]);
+        }
+        Ok(Self {
+            rules,
+            no_delete: options.no_delete,
+            hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
+            limits: Limits {
+                text_bytes: pick(options, "max_text_bytes", options.max_text_bytes, limits.max_text_bytes.map(u64::from)),
+                media_bytes: pick(options, "max_media_bytes", options.max_media_bytes, limits.max_media_bytes.map(u64::from)),
+                entries: usize::try_from(entries).unwrap_or(usize::MAX),
+            },
+            seconds: pick(options, "max_seconds", options.max_seconds, limits.max_seconds.map(u64::from)),
+            read_limit: limits.max_read_bytes.map(u64::from),
+            file: file.and_then(Config::file).map(Path::to_owned),
+            arguments,
+            grants: all(grants, file.map(Config::roots).unwrap_or_default()),
+        })
+    }
+
+    /// The grants for the library. A configuration file in a directory that is served could be changed by the client, for the next start.
+    pub(crate) fn builder(&self) -> Builder {
+        let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
+        for (glob, access) in &self.rules {
+            builder = builder.rule(glob, *access);
+        }
+        for grant in &self.grants {
+            let grant = grant.for_library();
+            builder = builder.grant(if self.no_delete { grant.no_delete() } else { grant });
+        }
+        if let Some(limit) = self.read_limit {
+            builder = builder.read_limit(limit);
+        }
+        match &self.file {
+            Some(file) => builder.keep_outside(file),
+            None => builder,
+        }
+    }
+
+    /// The paths of the directories as they were given, in the order of the roots.
+    pub(crate) fn paths(&self) -> impl ExactSizeIterator<Item = &Path> {
+        self.grants.iter().map(Granted::path)
+    }
+
+    /// `Docs=DIR` is a path by the rule of names; where the directory at `index` leads nowhere, a name may have been meant.
+    pub(crate) fn meant_as_name(&self, index: usize) -> String {
+        let Some(Granted::Argument(grant)) = self.grants.get(index) else { return String::new() };
+        let path = grant.path.to_string_lossy();
+        match path.split_once('=') {
+            Some((name, _)) if grant.name.is_none() && !name.contains('/') => {
+                format!("; if {name:?} was meant as a name: names have only a-z 0-9 . _ -")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The arguments that start a server with the same grants and no more, wherever it is started; `roots` are those that were opened.
+    pub(crate) fn arguments(&self, roots: &Roots) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for (root, grant) in roots.list().zip(&self.grants) {
+            if let Granted::Argument(grant) = grant {
+                arguments.extend(grant.arguments(&root.host_path()));
+            }
+        }
+        arguments.extend(self.arguments.iter().cloned());
+        arguments
+    }
+}
+
+/// What the command line says, or else the file, or else the default.
+fn pick<T>(options: &Options, option: &str, of_options: T, of_file: Option<T>) -> T {
+    of_file.filter(|_| !options.is_given(option)).unwrap_or(of_options)
+}
+
+/// A name that both give is the command line's.
+fn all(grants: Vec<Grant>, roots: &[RootConfig]) -> Vec<Granted> {
+    let taken =
+        |root: &&RootConfig| root.name().is_some_and(|name| grants.iter().any(|grant| grant.name.as_deref() == Some(name)));
+    let of_file: Vec<_> = roots.iter().filter(|root| !taken(root)).cloned().map(Granted::File).collect();
+    grants.into_iter().map(Granted::Argument).chain(of_file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn settings(line: &str, file: &Path) -> Settings {
+        let (options, grants) = Options::of(&line.replace("FILE", file.to_str().unwrap()));
+        Settings::of(&options, grants).unwrap()
+    }
+
+    /// Catches: a line to copy that grants more than was granted, or takes a limit for another one.
+    #[test]
+    fn the_line_to_copy_says_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        for dir in ["etc", "a", "b", "c"] {
+            fs::create_dir(folder.path().join(dir)).unwrap();
+        }
+        let file = folder.path().join("etc/c.toml");
+        let config = "protect = \"none\"\nrules = { x = \"read\" }\nlimits.max_entries = 7\nlimits.max_seconds = 8\n\
+            [[root]]\npath = \"../a\"\nname = \"a\"\naccess = \"read\"\n[[root]]\npath = \"../b\"\naccess = \"write\"\nno_delete = true\n";
+        fs::write(&file, config).unwrap();
+        let c = folder.path().join("c");
+        let c = c.to_str().unwrap();
+        for line in [
+            "x --config FILE",
+            "x --config FILE --protect default --rule y=none --max-seconds 5",
+            "x --config FILE --max-entries 50000 --no-delete --hide-host-paths",
+            "x --config FILE --protect none --ro a=DIR",
+            "x --config FILE DIR",
+            "x DIR --max-media-bytes 3",
+        ] {
+            let given = settings(&line.replace("DIR", c), &file);
+            let roots = given.builder().open().unwrap();
+            let copied = given.arguments(&roots).join(" ");
+            let copied = settings(&format!("x {copied}"), &file);
+            let seen = |settings: &Settings| {
+                let roots = settings.builder().open().unwrap();
+                let roots: Vec<_> = roots
+                    .list()
+                    .map(|root| (root.name().to_owned(), root.host_path(), root.access(), root.may_delete()))
+                    .collect();
+                let mut rules = settings.rules.clone();
+                rules.sort();
+                (
+                    roots,
+                    rules,
+                    settings.hide_host_paths,
+                    format!("{:?}", settings.limits),
+                    settings.seconds,
+                    settings.file.clone(),
+                )
+            };
+            assert_eq!(seen(&copied), seen(&given), "{line}");
+        }
+    }
+
+    /// Catches: an option whose name is not the one that is asked for, so that the file wins.
+    #[test]
+    fn each_limit_is_taken_from_the_command_line_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("c.toml");
+        let limits = "max_text_bytes = 1\nmax_media_bytes = 2\nmax_seconds = 3\nmax_entries = 4\nmax_read_bytes = 5\n";
+        fs::write(&file, format!("[limits]\n{limits}")).unwrap();
+        let all = |line: &str| {
+            let settings = settings(line, &file);
+            let Limits { text_bytes, media_bytes, entries } = settings.limits;
+            (text_bytes, media_bytes, settings.seconds, entries, settings.read_limit)
+        };
+        assert_eq!(all("x"), (1 << 20, 16 << 20, 60, 50_000, None));
+        assert_eq!(all("x --config FILE"), (1, 2, 3, 4, Some(5)));
+        let given = "--max-text-bytes 1048576 --max-media-bytes 7 --max-seconds 8 --max-entries 9";
+        assert_eq!(all(&format!("x --config FILE {given}")), (1 << 20, 7, 8, 9, Some(5)));
+    }
+}
