@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
 mod arguments;
+mod client_roots;
 mod edit;
 mod listing;
 mod once;
@@ -19,6 +20,7 @@ mod work;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cap_roots::{Access, Error, Roots, config};
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         writeln!(io::stdout(), "{}", config::json_schema()).map(|()| ExitCode::SUCCESS)
     } else {
         match Settings::of(&options, grants).and_then(|settings| Ok((open(&settings)?, settings))) {
-            Ok((roots, settings)) => run(roots, &options, &settings),
+            Ok((roots, settings)) => run(roots, &options, &Arc::new(settings)),
             Err(line) => return fail(&line),
         }
     };
@@ -58,8 +60,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(roots: Roots, options: &Options, settings: &Settings) -> io::Result<ExitCode> {
-    let context = Context { roots, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
+fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<ExitCode> {
+    let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete);
+    let context = Context { roots, offered, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
     match (&options.call, &options.explain) {
         (Some(tool), _) => signals::ignore_size_limit_by_itself().and_then(|()| once::call(&context, tool, &options.args)),
         (None, Some(path)) => once::explain(&context, path),
@@ -117,8 +120,12 @@ fn open(settings: &Settings) -> Result<Roots, String> {
     Ok(roots)
 }
 
-fn serve(context: Context, settings: &Settings) -> io::Result<ExitCode> {
-    if context.roots.list().next().is_none() {
+fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
+    let client = match client_roots::client_roots(settings, context.roots.clone()) {
+        Ok(client) => client,
+        Err(error) => return Ok(fail(&error.to_string())),
+    };
+    if context.roots.list().next().is_none() && !settings.trusts_clients() {
         tracing::warn!("no directory was given, so every call answers no-roots; start the server as cap-roots-mcp DIR");
     }
     if io::stdin().is_terminal() {
@@ -137,7 +144,8 @@ fn serve(context: Context, settings: &Settings) -> io::Result<ExitCode> {
     let ended = runtime.block_on(async {
         let (input, output) = stdio();
         let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
-        match Server::new(context, deadline).serve(transport).await {
+        let transport = client.watch(transport);
+        match Server::new(context, client, deadline).serve(transport).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // A client that leaves before it has said anything is no fault.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -50,6 +50,11 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Configuration file")]
     pub(crate) config_schema: bool,
 
+    /// What the directories count for that a client sends as its roots: nothing; for narrowing what is served to it; or, where no DIR is
+    /// given, for grants themselves (never the whole disk, nor the home directory itself).
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ClientRoots::Off, help_heading = "Protection")]
+    client_roots: ClientRoots,
+
     /// Never show a host path to the client: directories are shown as root://NAME/.
     #[arg(long)]
     pub(crate) hide_host_paths: bool,
@@ -121,6 +126,30 @@ impl From<Protect> for config::Protect {
     }
 }
 
+/// What a client's roots count for: [`config::ClientRoots`], as it is written on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClientRoots {
+    /// The client is not asked
+    Off,
+    /// Its roots narrow what is served to it; one that has roots, and none in a served directory, reaches nothing
+    Narrow,
+    /// Without DIR, its roots are served read-write; with DIR, as narrow
+    Trust,
+    /// The same, read-only
+    TrustRead,
+}
+
+impl From<ClientRoots> for config::ClientRoots {
+    fn from(roots: ClientRoots) -> Self {
+        match roots {
+            ClientRoots::Off => Self::Off,
+            ClientRoots::Narrow => Self::Narrow,
+            ClientRoots::Trust => Self::Trust,
+            ClientRoots::TrustRead => Self::TrustRead,
+        }
+    }
+}
+
 /// A directory that the operator named.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
@@ -157,6 +186,11 @@ impl Options {
         self.protect.into()
     }
 
+    /// What the roots of a client count for, if the command line has the last word.
+    pub(crate) fn client_roots(&self) -> config::ClientRoots {
+        self.client_roots.into()
+    }
+
     /// Whether the option stands on the command line.
     pub(crate) fn is_given(&self, option: &str) -> bool {
         self.given.iter().any(|given| given == option)
@@ -172,6 +206,12 @@ impl Options {
             (self.no_delete, "--no-delete"),
             (self.hide_host_paths, "--hide-host-paths"),
         ];
+        if self.is_given("client_roots") {
+            arguments.push(format!(
+                "--client-roots={}",
+                self.client_roots.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+            ));
+        }
         arguments.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
         let limits = [
             ("max_text_bytes", self.max_text_bytes),

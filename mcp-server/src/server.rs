@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cap_roots::{Error, ErrorKind};
-use cap_roots_rmcp::tool_result;
+use cap_roots::{Error, ErrorKind, Roots};
+use cap_roots_rmcp::{ClientRoots, ForCall, tool_result};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
 
@@ -35,18 +35,21 @@ type Outcome<T> = Result<cap_roots::Result<T>, ErrorData>;
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     context: Context,
+    /// Who says what a call works in.
+    client: ClientRoots,
     deadline: Duration,
     turns: Arc<Semaphore>,
 }
 
 impl Server {
-    pub(crate) fn new(context: Context, deadline: Duration) -> Self {
-        Self { context, deadline, turns: Arc::new(Semaphore::new(CALLS)) }
+    pub(crate) fn new(context: Context, client: ClientRoots, deadline: Duration) -> Self {
+        Self { context, client, deadline, turns: Arc::new(Semaphore::new(CALLS)) }
     }
 
-    /// One call, until it is done, its client withdraws it, or its time is over.
+    /// One call in `roots`, until it is done, its client withdraws it, or its time is over.
     async fn run<T: Send + 'static>(
         &self,
+        roots: Roots,
         request: &RequestContext<RoleServer>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
@@ -57,18 +60,19 @@ impl Server {
                 () = tokio::time::sleep(self.deadline) => ErrorKind::Timeout,
             }
         };
-        outcome(self.work(work.clone(), call), stopped, || work.stop(), GRACE).await
+        let context = Context { roots, ..self.context.clone() };
+        outcome(self.work(context, work.clone(), call), stopped, || work.stop(), GRACE).await
     }
 
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.
     async fn work<T: Send + 'static>(
         &self,
+        context: Context,
         work: Work,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
         let closed = |_| ErrorData::internal_error("the server is closing", None);
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(closed)?;
-        let context = self.context.clone();
         let call = move || {
             // Given back when the thread comes back, and not when the call was answered.
             let _turn = turn;
@@ -118,7 +122,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::offered(&self.context.roots)))
+        Ok(ListToolsResult::with_all_items(self.context.offered.describe()))
     }
 
     async fn call_tool(
@@ -126,12 +130,16 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
+            Ok(roots) => roots,
+            Err(answer) => return answer,
+        };
         let changes = tools::changes_files(&request.name);
         let call = move |context: &Context, work: &Work| {
             let arguments = request.arguments.unwrap_or_default();
             tools::call(context, work, &request.name, arguments)
         };
-        let outcome = self.run(&context, call).await?;
+        let outcome = self.run(roots, &context, call).await?;
         // The disk may still be at it, and a deletion may have come half-way.
         let advise = |error: Error| match error.kind() {
             ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
@@ -143,9 +151,15 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.context.roots, request.and_then(|request| request.cursor).as_deref())
+        let roots = match self.client.roots(&context, None).await {
+            ForCall::Ready(roots) => roots,
+            // A list may not ask. What it shows can be named, and is judged when it is read.
+            ForCall::Ask(_) => self.context.roots.clone(),
+            ForCall::Unavailable(_) => self.context.roots.narrow([]).into_roots(),
+        };
+        resources::list(&roots, request.and_then(|request| request.cursor).as_deref())
     }
 
     async fn list_resource_templates(
@@ -161,12 +175,20 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
+            Ok(roots) => roots,
+            Err(answer) => return answer,
+        };
         let uri = request.uri.clone();
         let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
-        match self.run(&context, read).await? {
+        match self.run(roots, &context, read).await? {
             Ok(contents) => Ok(contents.into()),
             Err(error) => Err(resources::refused(&self.context, &error, &uri)),
         }
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.client.list_changed(&context);
     }
 }
 

@@ -15,7 +15,8 @@ pub(crate) struct Settings {
     /// Those of the command line come first: relative paths of a client start at the first one.
     grants: Vec<Granted>,
     pub(crate) rules: Vec<(String, Access)>,
-    no_delete: bool,
+    pub(crate) no_delete: bool,
+    pub(crate) client_roots: ClientRoots,
     pub(crate) hide_host_paths: bool,
     pub(crate) limits: Limits,
     pub(crate) seconds: u64,
@@ -61,9 +62,6 @@ impl Settings {
         }
         let file = options.config.as_ref().map(Config::load).transpose().map_err(|error| error.to_string())?;
         let file = file.as_ref();
-        if file.and_then(Config::client_roots).is_some_and(|roots| roots != ClientRoots::Off) {
-            return Err("unsupported: client_roots can only be \"off\"; leave it out of the configuration file".to_owned());
-        }
         let protect = pick(options, "protect", options.protect(), file.and_then(Config::protect));
         let mut rules: Vec<_> = protect.rules().iter().map(|(glob, access)| ((*glob).to_owned(), *access)).collect();
         rules.extend(options.rules()?);
@@ -77,6 +75,7 @@ impl Settings {
         Ok(Self {
             rules,
             no_delete: options.no_delete,
+            client_roots: pick(options, "client_roots", options.client_roots(), file.and_then(Config::client_roots)),
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
             limits: Limits {
                 text_bytes: pick(options, "max_text_bytes", options.max_text_bytes, limits.max_text_bytes.map(u64::from)),
@@ -108,6 +107,17 @@ impl Settings {
             Some(file) => builder.keep_outside(file),
             None => builder,
         }
+    }
+
+    /// Whether the roots of a client are grants.
+    pub(crate) fn trusts_clients(&self) -> bool {
+        self.grants.is_empty() && matches!(self.client_roots, ClientRoots::Trust | ClientRoots::TrustRead)
+    }
+
+    /// The grant for a root of a client that is trusted.
+    pub(crate) fn trusted(&self, path: PathBuf, access: Access) -> cap_roots::Grant {
+        let grant = cap_roots::Grant::new(path).access(access);
+        if self.no_delete { grant.no_delete() } else { grant }
     }
 
     /// The paths of the directories as they were given, in the order of the roots.

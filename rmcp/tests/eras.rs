@@ -63,7 +63,8 @@ async fn hints_narrow_and_add_nothing() {
 async fn clients_without_the_capability() {
     let tree = Tree::new();
     let narrow = ClientRoots::narrow(tree.granted());
-    let trust = ClientRoots::trust(cap_roots::Access::Read, cap_roots::Roots::builder).unwrap();
+    let trust = ClientRoots::trust(cap_roots::Roots::builder, |path| cap_roots::Grant::new(path).access(cap_roots::Access::Read))
+        .unwrap();
     for (client, expected) in [
         (ClientRoots::off(tree.granted()), "granted"),
         (narrow.clone(), "granted"),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cap_roots::{Access, Roots};
+use cap_roots::{Access, Grant, Roots};
 use cap_roots_rmcp::ClientRoots;
 use rmcp::ServiceExt;
 use rmcp::model::{GetExtensions, JsonRpcMessage};
@@ -140,7 +140,7 @@ async fn nothing_is_exposed_while_the_host_thinks() {
 }
 
 fn trust() -> ClientRoots {
-    ClientRoots::trust(Access::Read, || Roots::builder().rule("secret", Access::None)).unwrap()
+    ClientRoots::trust(|| Roots::builder().rule("secret", Access::None), |path| Grant::new(path).access(Access::Read)).unwrap()
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn trusted_roots_are_grants_under_the_operators_rules() {
     assert_eq!(wire.known("read", tree.base.join("granted/name").to_str().unwrap()).await, "outside-roots");
     assert_eq!(Wire::new(Server::new(&trust()), &Kind::Plain).brought("read", "root://a/name", sent).await, "granted/a");
     // A rule that cannot be read is said at start.
-    assert!(ClientRoots::trust(Access::Read, || Roots::builder().rule("[", Access::None)).is_err());
+    assert!(ClientRoots::trust(|| Roots::builder().rule("[", Access::None), Grant::new).is_err());
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ mod write;
 
 use std::sync::Arc;
 
-use cap_roots::{Error, ErrorKind, Operation, Result, RootInfo, Roots};
+use cap_roots::{Access, Error, ErrorKind, Operation, Result, RootInfo, Roots};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -39,6 +39,8 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) roots: Roots,
+    /// The tools that there are, whatever a call can reach.
+    pub(crate) offered: Offered,
     pub(crate) limits: Limits,
     pub(crate) hide_host_paths: bool,
 }
@@ -47,7 +49,7 @@ impl Context {
     /// The same for one call. Beside the loops here, each step of the library ends with it: a deletion or a copy stops in the middle of a
     /// tree.
     pub(crate) fn until_stopped(&self, work: &Work) -> Context {
-        Context { roots: self.roots.until_cancelled(work.flag()), ..*self }
+        Context { roots: self.roots.until_cancelled(work.flag()), ..self.clone() }
     }
 
     /// How to speak of `path` in an answer: as the caller wrote it, unless host paths are hidden and it may be one.
@@ -122,16 +124,31 @@ const TOOLS: &[Definition] = &[
     allowed::LIST_ALLOWED_DIRECTORIES,
 ];
 
-/// The tools that the roots' access allows, for `tools/list`. All of them where there is no root, so that a call can say what to do.
-pub(crate) fn offered(roots: &Roots) -> Vec<Tool> {
-    TOOLS.iter().filter(|tool| is_offered(tool, roots)).map(describe).collect()
+/// The tools that there are, by their index.
+#[derive(Clone, Debug)]
+pub(crate) struct Offered(Arc<[usize]>);
+
+impl Offered {
+    fn tools(&self) -> impl Iterator<Item = &'static Definition> {
+        self.0.iter().filter_map(|index| TOOLS.get(*index))
+    }
+
+    /// For `tools/list`.
+    pub(crate) fn describe(&self) -> Vec<Tool> {
+        self.tools().map(describe).collect()
+    }
 }
 
-fn is_offered(tool: &Definition, roots: &Roots) -> bool {
-    let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
-    let allows = |root: RootInfo| root.access() >= needed && (tool.effect != Effect::Deletes || root.may_delete());
-    let mut list = roots.list().peekable();
-    list.peek().is_none() || list.any(allows)
+/// The tools that the roots' access allows. Where there is no root, those for what one might have, so that a call can say what to do.
+pub(crate) fn offered(roots: &Roots, most: Access, may_delete: bool) -> Offered {
+    let none = roots.list().next().is_none();
+    let is_offered = |tool: &Definition| {
+        let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
+        let deletes = tool.effect == Effect::Deletes;
+        let allows = |root: RootInfo| root.access() >= needed && (!deletes || root.may_delete());
+        (none && most >= needed && (!deletes || may_delete)) || roots.list().any(allows)
+    };
+    Offered(TOOLS.iter().enumerate().filter(|(_, tool)| is_offered(tool)).map(|(index, _)| index).collect())
 }
 
 /// Whether a call of this tool may leave something changed even if it was stopped.
@@ -156,8 +173,8 @@ fn object(schema: Value) -> Arc<JsonObject> {
 
 /// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
 pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
-    let tool = TOOLS.iter().find(|tool| tool.name == name && is_offered(tool, &context.roots)).ok_or_else(|| {
-        let names: Vec<_> = TOOLS.iter().filter(|tool| is_offered(tool, &context.roots)).map(|tool| tool.name).collect();
+    let tool = context.offered.tools().find(|tool| tool.name == name).ok_or_else(|| {
+        let names: Vec<_> = context.offered.tools().map(|tool| tool.name).collect();
         Error::invalid_argument(format!("there is no tool {name:?}; the tools are {}", names.join(", ")))
             .advise("call one of them")
     })?;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod roots;
 pub(crate) mod wire;
 
 use std::fs;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rmcp::model::{CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
-use rmcp::service::{ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle};
+use rmcp::service::{ClientLifecycleMode, RoleClient, RunningService, Service, serve_client_with_lifecycle};
 use rmcp::transport::TokioChildProcess;
 use serde_json::Value;
 
@@ -30,7 +31,11 @@ pub(crate) async fn client(era: ClientLifecycleMode, arguments: &[&str]) -> Clie
     serve_client_with_lifecycle(config, TokioChildProcess::new(command).unwrap(), era).await.unwrap()
 }
 
-pub(crate) async fn call(client: &Client, tool: &str, arguments: Value) -> CallToolResult {
+pub(crate) async fn call<H: Service<RoleClient>>(
+    client: &RunningService<RoleClient, H>,
+    tool: &str,
+    arguments: Value,
+) -> CallToolResult {
     let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.as_object().unwrap().clone());
     let deadline = std::time::Duration::from_secs(60);
     tokio::time::timeout(deadline, client.call_tool(request)).await.expect("no answer").unwrap()

@@ -91,7 +91,7 @@ impl Unavailable {
         self.reason
     }
 
-    /// As a refusal of the library: `cancelled` where the call was withdrawn, otherwise `no-roots`.
+    /// As a refusal of the library: `cancelled` where the call was withdrawn, `timeout` where the disk is slow, otherwise `no-roots`.
     #[must_use]
     pub fn error(self) -> Error {
         self.reason.error()
@@ -148,6 +148,8 @@ pub enum Reason {
     Declined,
     /// The call was withdrawn.
     Cancelled,
+    /// The disk did not answer within 30 seconds.
+    Slow,
     /// This program failed.
     Fault,
 }
@@ -156,6 +158,7 @@ impl Reason {
     fn error(self) -> Error {
         let advice = match self {
             Self::Cancelled => return ErrorKind::Cancelled.into(),
+            Self::Slow => return Error::from(ErrorKind::Timeout).advise("look after the disk that the client's roots are on"),
             Self::NotOffered => "this server works in the roots of its client, and this client offers none",
             Self::Required => "this server needs the roots of its client, and this client does not have that capability",
             Self::Http => "roots of clients are not taken over HTTP; ask the operator to name a directory at start",

@@ -14,10 +14,11 @@ mod session;
 
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cap_roots::{Access, Builder, Error, Result, RootInfo, Roots};
+use cap_roots::{Builder, Error, Grant, Result, RootInfo, Roots};
 use http::request::Parts;
 use rmcp::model::InputResponses;
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
@@ -27,13 +28,19 @@ pub use answer::{ForCall, Reason, Response, Unavailable};
 use consent::{Consent, Shown};
 use select::{List, Selected, Source, Trust};
 use session::{Sessions, Watched};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// The key of the question among the `inputRequests` of a call.
 pub const CLIENT_ROOTS_KEY: &str = "client_roots";
 
 /// How long a client is waited for, in the era in which it is asked by a request.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long the disk is waited for, where the names of a list are looked up. A mount that hangs keeps its thread for longer.
+const DISK: Duration = Duration::from_secs(30);
+
+/// Most threads that look up lists.
+const LOOKING: usize = 4;
 
 /// How many lists are taken for one call, if the client takes each of them back.
 const LISTS: usize = 8;
@@ -82,6 +89,7 @@ const LISTS: usize = 8;
 pub struct ClientRoots {
     settings: Arc<Settings>,
     sessions: Arc<Sessions>,
+    looking: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
@@ -116,8 +124,8 @@ impl ClientRoots {
         Self::of(Source::Narrow(roots))
     }
 
-    /// The operator says that a client's roots are the grants: they are opened with `access`, by what `builder` returns, on which the
-    /// operator's rules belong. A client that does not offer roots gets nothing.
+    /// The operator says that a client's roots are the grants: each is what `grant` makes of its path, opened by what `builder` returns; access,
+    /// deletion and expiry belong to the one, the operator's rules to the other. A client that does not offer roots gets nothing.
     ///
     /// Not opened are the top of a disk, the home directory and what lies above it (told by identity, so by a link neither), files, what is
     /// missing, and more than 32. In the era of sessions a list is opened once, and revoked when the client takes it back; in the modern one
@@ -125,20 +133,23 @@ impl ClientRoots {
     ///
     /// # Errors
     /// Those of [`Builder::open`] for what `builder` returns.
-    pub fn trust(access: Access, builder: impl Fn() -> Builder + Send + Sync + 'static) -> Result<Self> {
-        Trust::new(access, builder).map(|trust| Self::of(Source::Trust(trust)))
+    pub fn trust(
+        builder: impl Fn() -> Builder + Send + Sync + 'static,
+        grant: impl Fn(PathBuf) -> Grant + Send + Sync + 'static,
+    ) -> Result<Self> {
+        Trust::new(builder, grant).map(|trust| Self::of(Source::Trust(trust)))
     }
 
     fn of(source: Source) -> Self {
         let settings = Settings { source, required: false, over_http: false, deadline: DEADLINE, consent: None, observer: None };
-        Self { settings: Arc::new(settings), sessions: Arc::default() }
+        Self { settings: Arc::new(settings), sessions: Arc::default(), looking: Arc::new(Semaphore::new(LOOKING)) }
     }
 
     /// A list that was judged by other settings is not to be found under these.
     fn set(&self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::clone(&self.settings);
         change(&mut settings);
-        Self { settings: Arc::new(settings), sessions: Arc::default() }
+        Self { settings: Arc::new(settings), sessions: Arc::default(), looking: Arc::clone(&self.looking) }
     }
 
     /// Refuses clients that do not offer roots: with the protocol's error `-32021` in the modern era, with a tool error before.
@@ -184,7 +195,7 @@ impl ClientRoots {
     /// The roots for one call: the one thing that a handler asks. `responses` are the `input_responses` of the request's parameters.
     ///
     /// Good for `tools/call` and `resources/read`, which may answer with a question. It may wait: for the client up to the
-    /// [deadline](ClientRoots::deadline), for the disk, for [consent](ClientRoots::consent); a call that is withdrawn ends the wait.
+    /// [deadline](ClientRoots::deadline), for the disk up to 30 seconds, with 4 threads at most, for [consent](ClientRoots::consent); a call that is withdrawn ends the wait.
     pub async fn roots(&self, context: &RequestContext<RoleServer>, responses: Option<&InputResponses>) -> ForCall {
         let Settings { source, required, over_http, .. } = &*self.settings;
         let modern = context.protocol_version().is_some_and(|version| !version.has_initialize());
@@ -256,7 +267,16 @@ impl ClientRoots {
         let opened = opened.filter(|_| matches!(source, Source::Trust(_)));
         let select = || async {
             let list = Arc::clone(list);
-            tokio::task::spawn_blocking(move || source.select(&list)).await.map_err(|_| Reason::Fault)
+            let looked = async {
+                let turn = Arc::clone(&self.looking).acquire_owned().await.map_err(|_| Reason::Fault)?;
+                let look = move || {
+                    // Given back when the thread comes back, and not when nobody waits for it any more.
+                    let _turn = turn;
+                    source.select(&list)
+                };
+                tokio::task::spawn_blocking(look).await.map_err(|_| Reason::Fault)
+            };
+            tokio::time::timeout(DISK, looked).await.unwrap_or(Err(Reason::Slow))
         };
         let selected = match opened {
             Some(opened) => opened.get_or_try_init(select).await?.clone(),

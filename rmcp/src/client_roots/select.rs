@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_roots::{Access, Builder, Error, ErrorKind, Hint, Roots};
+use cap_roots::{Access, Builder, Error, ErrorKind, Grant, Hint, Roots};
 use serde_json::Value;
 
 use super::Reason;
@@ -28,16 +28,19 @@ pub(super) enum Source {
 /// The operator's terms for the directories of a client.
 #[derive(Clone)]
 pub(super) struct Trust {
-    access: Access,
     builder: Arc<dyn Fn() -> Builder + Send + Sync>,
+    grant: Arc<dyn Fn(PathBuf) -> Grant + Send + Sync>,
     nothing: Roots,
 }
 
 impl Trust {
-    pub(super) fn new(access: Access, builder: impl Fn() -> Builder + Send + Sync + 'static) -> Result<Self, Error> {
+    pub(super) fn new(
+        builder: impl Fn() -> Builder + Send + Sync + 'static,
+        grant: impl Fn(PathBuf) -> Grant + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         // What the operator wrote is tried out at start, not at the first call.
         let nothing = builder().open()?.narrow([]).into_roots();
-        Ok(Self { access, builder: Arc::new(builder), nothing })
+        Ok(Self { builder: Arc::new(builder), grant: Arc::new(grant), nothing })
     }
 
     /// One that cannot be opened beside those before it is left out, and the rest stands.
@@ -62,7 +65,7 @@ impl Trust {
             return Err(ErrorKind::Limit.into());
         }
         check(path)?;
-        others.iter().chain([path]).fold((self.builder)(), |builder, path| builder.root(path, self.access)).open()
+        others.iter().chain([path]).fold((self.builder)(), |builder, path| builder.grant((self.grant)(path.clone()))).open()
     }
 }
 

@@ -1,0 +1,52 @@
+//! What the roots of clients count for (`--client-roots`): the operator's word, put into the adapter's terms.
+//!
+//! The protocol has deprecated roots. When it drops them, this file goes, and every call gets the operator's roots.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use cap_roots::config::ClientRoots as Mode;
+use cap_roots::{Access, Error, Roots, escape};
+use cap_roots_rmcp::ClientRoots;
+
+use crate::settings::Settings;
+
+/// Who decides on the roots of each call. Where directories were named, a trusted client narrows like any other.
+pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<ClientRoots, Error> {
+    let named = roots.list().next().is_some();
+    let (access, mode) = match settings.client_roots {
+        Mode::Off => return Ok(ClientRoots::off(roots)),
+        mode if named => return Ok(ClientRoots::narrow(roots).observe(tell(mode))),
+        Mode::Trust => (Access::Write, Mode::Trust),
+        _ => (Access::Read, Mode::TrustRead),
+    };
+    if settings.client_roots == Mode::Narrow {
+        // Nothing was granted, and of nothing nothing is left.
+        return Ok(ClientRoots::off(roots));
+    }
+    let (terms, rules) = (Arc::clone(settings), Arc::clone(settings));
+    let grant = move |path| terms.trusted(path, access);
+    Ok(ClientRoots::trust(move || rules.builder(), grant)?.observe(tell(mode)))
+}
+
+/// Most that any client may get: what tools are offered for.
+pub(crate) fn most(settings: &Settings) -> Access {
+    if settings.client_roots == Mode::TrustRead { Access::Read } else { Access::Write }
+}
+
+/// Tells the operator what a client's list came to: on standard error in any case where the client's word was taken for a grant.
+fn tell(mode: Mode) -> impl Fn(&Roots, &[(usize, Error)]) + Send + Sync + 'static {
+    move |roots, refused| {
+        for root in roots.list() {
+            let (path, access) = (escape(&root.host_path().to_string_lossy()), root.access());
+            if matches!(mode, Mode::Trust | Mode::TrustRead) {
+                let _ = writeln!(std::io::stderr(), "cap-roots-mcp: a root of the client is served: {path} ({access})");
+            } else {
+                tracing::info!("a root of the client leaves {path} ({access})");
+            }
+        }
+        for (index, error) in refused {
+            tracing::warn!("entry {} of the client's roots counts for nothing: {error}", index + 1);
+        }
+    }
+}
