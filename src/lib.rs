@@ -34,6 +34,9 @@
 //! # What it is not
 //! It confines what goes through it. It does not confine the process: code that opens files by itself is not held. For a whole
 //! process use the operating system's sandbox, beside this crate.
+//!
+//! # Features
+//! None is on by default, and none changes what the rest does. `config`: grants from a TOML file of the operator (`cap_roots::config`).
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
 mod access;

@@ -249,6 +249,28 @@ fn what_is_written_holds() {
     assert_eq!(code(Config::parse("protect = \"none\"").unwrap().builder().open().unwrap().read("x").map(drop)), "no-roots");
 }
 
+/// The builder keeps the file out of the roots, also one that only a link leads to.
+#[test]
+fn a_root_does_not_hold_its_own_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    for dir in ["etc", "ws"] {
+        fs::create_dir(folder.path().join(dir)).unwrap();
+    }
+    let open = |file: &str, path: &str| {
+        fs::write(folder.path().join("ws/c.toml"), root("").replace('x', path)).unwrap();
+        Config::load(folder.path().join(file)).unwrap().builder().open()
+    };
+    let error = open("ws/c.toml", ".").unwrap_err();
+    assert_eq!((error.code(), error.root_name()), ("invalid-argument", Some("ws")));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../ws/c.toml", folder.path().join("etc/c.toml")).unwrap();
+        assert_eq!(open("etc/c.toml", "../ws").unwrap_err().code(), "invalid-argument");
+        open("etc/c.toml", "../nowhere").unwrap();
+    }
+    open("ws/c.toml", "../etc").unwrap();
+}
+
 /// Each key of the schema is in the example, and is taken by the parser; no other key is.
 #[test]
 fn the_schema_is_what_the_parser_takes() {
