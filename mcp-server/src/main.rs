@@ -85,13 +85,15 @@ fn start_logging() {
 /// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.
 fn open(settings: &Settings) -> Result<Roots, String> {
     let roots = settings.builder().open().map_err(|error: Error| {
-        if error.root_name().is_none() {
-            return error.to_string();
+        let file = settings.file.as_ref().map(|file| format!("configuration file: {}", file.display()));
+        let mut known = Vec::new();
+        if error.root_name().is_some() {
+            let given: Vec<_> = settings.paths().map(|path| path.display().to_string()).collect();
+            let hints: String = (0..given.len()).map(|index| settings.meant_as_name(index)).collect();
+            known.push(format!("directories given: {}{hints}", given.join(", ")));
         }
-        let given: Vec<_> = settings.paths().map(|path| path.display().to_string()).collect();
-        let hints: String = (0..given.len()).map(|index| settings.meant_as_name(index)).collect();
-        let file = settings.file.as_ref().map(|file| format!("; configuration file: {}", file.display())).unwrap_or_default();
-        format!("{error} (directories given: {}{hints}{file})", given.join(", "))
+        known.extend(file);
+        if known.is_empty() { error.to_string() } else { format!("{error} ({})", known.join("; ")) }
     })?;
     for root in roots.list() {
         if let Some(outer) = root.inside() {

@@ -181,6 +181,11 @@ fn a_file_that_is_wrong_stops_the_start() {
     // Not built: said, and not ignored.
     fs::write(&file, "client_roots = \"narrow\"\n").unwrap();
     assert!(place.start_error(&["--config", "etc/c.toml", "a"]).contains("client_roots can only be \"off\""));
+    // A rule that no root can match, by a path of the host: the library sees it when the directories are open.
+    let rule = place.base.join("a/x").display().to_string();
+    fs::write(&file, format!("[rules]\n\"{rule}\" = \"none\"\n[[root]]\npath = \"../a\"\naccess = \"read\"\n")).unwrap();
+    let line = place.start_error(FILE);
+    assert!(line.contains(&rule) && line.ends_with(&format!("(configuration file: {})", file.display())), "{line}");
     // What is well-formed and cannot be opened.
     fs::write(&file, "rules = { \"/srv/x\" = \"none\" }\n[[root]]\npath = \"../a/x\"\naccess = \"read\"\n").unwrap();
     let line = place.start_error(FILE);
