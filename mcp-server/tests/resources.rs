@@ -134,7 +134,7 @@ fn what_is_not_there_and_what_is_outside_answer_alike() {
                 let answer = session.read(base(&ws), uri);
                 if hide {
                     assert!(!answer.to_string().contains(base(&ws)), "{answer}");
-                    assert_eq!(answer["error"]["data"], json!({ "code": "outside-roots" }));
+                    assert!(answer["error"].get("data").is_none(), "{answer}");
                 } else {
                     assert_eq!(refusal(&answer, uri), (not_found, "outside-roots".into()), "{uri}");
                 }

@@ -5,7 +5,7 @@
 use cap_roots::{Error, ErrorKind, Fault, Result};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The key in `_meta` under which a refusal's code stands.
 pub const CODE_KEY: &str = "cap-roots/code";
@@ -24,13 +24,13 @@ pub fn refusal(error: &Error) -> CallToolResult {
     result
 }
 
-/// A refusal as the error of a request about resources, which has no result to put it in: the error's text as the message, and
-/// `{"code": ..., "uri": ...}` as the data. `uri` is what the caller typed, where the request named one that may be repeated; it is
-/// escaped.
+/// A refusal as the error of a request about resources, which has no result to put it in: the error's text, which begins with its code,
+/// as the message. `uri` is what the caller typed, where the request named one that may be repeated; it is escaped.
 ///
-/// What is not there, what is outside, and what no root is called are one JSON-RPC code: resource not found, -32002. `rmcp` turns it into
-/// -32602 for peers of 2026-07-28, so this must be the error of a [`ServerHandler`](rmcp::ServerHandler) method. Any other fault of the
-/// input is -32602, the rest -32603.
+/// What is not there, what is outside, and what no root is called are one JSON-RPC code: resource not found, -32002, with `{"uri": ...}`
+/// as the data. `rmcp` turns it into -32602 for peers of 2026-07-28, so this must be the error of a [`ServerHandler`](rmcp::ServerHandler)
+/// method. Any other fault of the input is -32602, the rest -32603, with `{"code": ..., "uri": ...}`. Clients of that revision tell what
+/// is not there from other faults by its data, which has nothing but the URI.
 ///
 /// ```
 /// use cap_roots::{Error, ErrorKind};
@@ -38,18 +38,20 @@ pub fn refusal(error: &Error) -> CallToolResult {
 ///
 /// let uri = "root://docs/a.md";
 /// let error = resource_error(&Error::from(ErrorKind::NotFound).about(uri), Some(uri));
-/// assert_eq!(error.data, Some(serde_json::json!({ "code": "not-found", "uri": uri })));
+/// assert_eq!(error.data, Some(serde_json::json!({ "uri": uri })));
+/// assert!(error.message.starts_with("not-found: "));
 /// ```
 #[must_use]
 pub fn resource_error(error: &Error, uri: Option<&str>) -> ErrorData {
-    let mut data = json!({ "code": error.code() });
-    if let (Some(uri), Some(data)) = (uri, data.as_object_mut()) {
-        data.insert("uri".to_owned(), cap_roots::escape(uri).into());
+    let message = error.to_string();
+    let uri = uri.map(|uri| ("uri".to_owned(), Value::from(cap_roots::escape(uri))));
+    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::OutsideRoots | ErrorKind::NoRoots) {
+        return ErrorData::resource_not_found(message, uri.map(|uri| Map::from_iter([uri]).into()));
     }
-    let (message, data) = (error.to_string(), Some(data));
-    match (error.kind(), error.fault()) {
-        (ErrorKind::NotFound | ErrorKind::OutsideRoots | ErrorKind::NoRoots, _) => ErrorData::resource_not_found(message, data),
-        (_, Fault::Input) => ErrorData::invalid_params(message, data),
+    let code = ("code".to_owned(), Value::from(error.code()));
+    let data = Some(Map::from_iter([code].into_iter().chain(uri)).into());
+    match error.fault() {
+        Fault::Input => ErrorData::invalid_params(message, data),
         _ => ErrorData::internal_error(message, data),
     }
 }
@@ -57,6 +59,7 @@ pub fn resource_error(error: &Error, uri: Option<&str>) -> ErrorData {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_refusal_has_its_code_in_text_and_meta() {
@@ -69,7 +72,8 @@ mod tests {
         }
     }
 
-    /// Catches: codes of our own, and codes that tell what is outside from what is not there.
+    /// Catches: codes of our own, codes that tell what is outside from what is not there, and data by which clients of 2026-07-28 do not
+    /// know it for that.
     #[test]
     fn errors_of_resources_have_three_codes() {
         let not_found = ["not-found", "outside-roots", "no-roots"];
@@ -83,10 +87,15 @@ mod tests {
                 _ => -32602,
             };
             assert_eq!(error["code"], want, "{kind:?}");
-            assert_eq!(error["data"], json!({ "code": kind.code(), "uri": r"a\u{202e}" }));
+            let mut data = json!({ "code": kind.code(), "uri": r"a\u{202e}" });
+            if want == -32002 {
+                data.as_object_mut().unwrap().remove("code");
+            }
+            assert_eq!(error["data"], data);
             assert!(error["message"].as_str().unwrap().starts_with(&format!("{}: ", kind.code())));
         }
         let error = resource_error(&ErrorKind::StaleCursor.into(), None);
         assert_eq!(error.data, Some(json!({ "code": "stale-cursor" })));
+        assert_eq!(resource_error(&ErrorKind::NoRoots.into(), None).data, None);
     }
 }
