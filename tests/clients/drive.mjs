@@ -1,4 +1,4 @@
-// A TypeScript client drives the server through cases.json: node drive.mjs CLIENT MODE SERVER BASE
+// A TypeScript client drives the server through cases.json and its resources: node drive.mjs CLIENT MODE SERVER BASE
 // CLIENT is v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client); MODE is legacy, auto or pinned (v2).
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -30,6 +30,22 @@ const client = await connect();
 const { tools } = await client.listTools();
 const used = new Set(cases.map(row => row.tool));
 for (const tool of tools) assert(used.has(tool.name), `no case for ${tool.name}`);
+
+// Resources: what there is, and that what is not there is known for that: by its code, or in the newer client by its class.
+const { resources } = await client.listResources();
+assert.deepEqual(resources.map(root => root.uri), ['root://ws/', 'root://ws2/']);
+const { resourceTemplates } = await client.listResourceTemplates();
+assert.deepEqual(resourceTemplates.map(template => template.uriTemplate), ['root://{name}/{+path}']);
+const read = async uri => (await client.readResource({ uri })).contents;
+const text = { uri: 'root://ws/sub/%C3%9Cbersicht%20%E9%9F%B3.md', mimeType: 'text/markdown', text: 'text\n' };
+assert.deepEqual(await read(text.uri), [text]);
+const blob = { uri: 'root://ws/pixel.png', mimeType: 'image/png', blob: 'iVBORw0KGgo=' };
+assert.deepEqual(await read(blob.uri), [blob]);
+assert.equal((await read('root://ws/sub/'))[0].text, `${text.uri}\n`);
+const notFound = error => (which === 'v1' ? error.code === -32002 : error.constructor.name === 'ResourceNotFoundError');
+for (const uri of ['root://ws/missing', 'root://ws/out/secret.txt', `file://${ws}/notes.txt`]) {
+  await assert.rejects(read(uri), notFound, uri);
+}
 
 for (const { tool, arguments: args, ...want } of cases) {
   const said = `${tool} ${JSON.stringify(args)}`;

@@ -1,4 +1,4 @@
-"""A Python client drives the server through cases.json: python drive.py MODE SERVER BASE
+"""A Python client drives the server through cases.json and its resources: python drive.py MODE SERVER BASE
 
 MODE is v1 (mcp 1.x), or legacy, auto or pinned (mcp 2.x).
 """
@@ -17,6 +17,31 @@ def cases(base):
 def plain(value):
     """A result in the names of the protocol, whatever the client calls them."""
     return json.loads(value.model_dump_json(by_alias=True, exclude_none=True))
+
+
+async def resources(client, mode, base):
+    """What there is, and the code of what is not there in either era."""
+    listed = plain(await client.list_resources())["resources"]
+    assert [root["uri"] for root in listed] == ["root://ws/", "root://ws2/"], listed
+    templates = plain(await client.list_resource_templates())["resourceTemplates"]
+    assert [template["uriTemplate"] for template in templates] == ["root://{name}/{+path}"], templates
+
+    async def read(uri):
+        return plain(await client.read_resource(uri))["contents"]
+
+    name = "root://ws/sub/%C3%9Cbersicht%20%E9%9F%B3.md"
+    for want in [
+        {"uri": name, "mimeType": "text/markdown", "text": "text\n"},
+        {"uri": "root://ws/pixel.png", "mimeType": "image/png", "blob": "iVBORw0KGgo="},
+        {"uri": "root://ws/sub/", "mimeType": "inode/directory", "text": name + "\n"},
+    ]:
+        assert await read(want["uri"]) == [want], want
+    not_found = -32002 if mode in ("v1", "legacy") else -32602
+    for uri in ["root://ws/missing", "root://ws/out/secret.txt", f"file://{base}/ws/notes.txt"]:
+        try:
+            raise AssertionError(f"{uri}: {await read(uri)}")
+        except Exception as error:
+            assert getattr(error, "error", None) and error.error.code == not_found, f"{uri}: {error!r}"
 
 
 async def drive(client, mode, rows):
@@ -57,6 +82,7 @@ async def main():
         async with stdio_client(StdioServerParameters(**launch)) as (read, write):
             async with ClientSession(read, write) as client:
                 await client.initialize()
+                await resources(client, mode, base)
                 await drive(client, mode, rows)
         return
     from mcp import Client, StdioServerParameters
@@ -64,6 +90,7 @@ async def main():
 
     asked = {"legacy": "legacy", "auto": "auto", "pinned": "2026-07-28"}[mode]
     async with Client(stdio_client(StdioServerParameters(**launch)), mode=asked) as client:
+        await resources(client, mode, base)
         await drive(client, mode, rows)
 
 
