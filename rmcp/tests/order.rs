@@ -2,7 +2,7 @@
 //! orders and bursts. No call may be served by a root that was taken back before it began, in the order of the wire. Catches an adapter that
 //! sees notices late, or drops its cache after the question; the control at the end shows that the test can tell.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
 mod support;
@@ -40,6 +40,7 @@ struct Call {
 /// What the client has said and been asked.
 struct Client<'a> {
     tree: &'a Tree,
+    announces: bool,
     wire: Wire,
     random: Random,
     lists: Vec<Set>,
@@ -65,7 +66,7 @@ impl Client<'_> {
             0 => {
                 let set = [0; 3].map(|_: usize| self.random.below(2) == 0);
                 self.lists.push(set);
-                Some(changed())
+                self.announces.then(changed)
             }
             1..=4 => {
                 let dir = self.random.below(DIRS.len());
@@ -119,10 +120,11 @@ struct Found {
     missed: Vec<String>,
 }
 
-async fn session(seed: u64, server: Server, kind: &Kind, tree: &Tree, found: &mut Found) {
-    let wire = Wire::legacy(server, kind, json!({ "roots": { "listChanged": true } })).await;
+async fn session(seed: u64, server: Server, kind: &Kind, announces: bool, tree: &Tree, found: &mut Found) {
+    let wire = Wire::legacy(server, kind, json!({ "roots": { "listChanged": announces } })).await;
     let mut client = Client {
         tree,
+        announces,
         wire,
         random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
         lists: vec![[true, false, true]],
@@ -155,21 +157,21 @@ async fn session(seed: u64, server: Server, kind: &Kind, tree: &Tree, found: &mu
 }
 
 /// Sessions one after the other, with as many seeds.
-async fn sessions(count: u64, kind: &Kind, notices: bool) -> Found {
+async fn sessions(count: u64, kind: &Kind, notices: bool, announces: bool) -> Found {
     let tree = Tree::new();
     let mut found = Found::default();
     for seed in 0..count {
         let mut server = Server::new(&ClientRoots::narrow(tree.granted()));
         server.notices = notices;
-        session(seed, server, kind, &tree, &mut found).await;
+        session(seed, server, kind, announces, &tree, &mut found).await;
     }
     found
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_call_is_served_by_roots_that_were_taken_back_before_it_began() {
-    for notices in [true, false] {
-        let found = sessions(300, &Kind::Watched, notices).await;
+    for (notices, announces) in [(true, true), (false, true), (true, false)] {
+        let found = sessions(250, &Kind::Watched, notices, announces).await;
         assert!(found.checked > 3000, "{} calls", found.checked);
         assert_eq!((found.stale, found.missed), Default::default());
     }
@@ -178,6 +180,6 @@ async fn no_call_is_served_by_roots_that_were_taken_back_before_it_began() {
 /// The control: with nobody who sees the notices, the same test finds what it looks for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_notices_the_test_finds_stale_roots() {
-    let found = sessions(30, &Kind::Plain, false).await;
+    let found = sessions(30, &Kind::Plain, false, true).await;
     assert!(!found.stale.is_empty() && !found.missed.is_empty());
 }

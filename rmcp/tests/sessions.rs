@@ -16,7 +16,7 @@ use tokio::time::Instant;
 const DEADLINE: Duration = Duration::from_secs(5);
 
 fn roots() -> serde_json::Value {
-    json!({ "roots": {} })
+    json!({ "roots": { "listChanged": true } })
 }
 
 #[tokio::test]
@@ -251,6 +251,45 @@ async fn a_client_that_initializes_again_is_another_one() {
     assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/b")])).await, "granted/b");
     wire.initialize(json!({})).await;
     assert_eq!(wire.known("read", "name").await, "granted");
+}
+
+/// A client that announces no changes can only be asked; calls that began before a question share it.
+#[tokio::test]
+async fn a_client_that_announces_nothing_is_asked_for_each_call() {
+    let tree = Tree::new();
+    let server = Server::new(&ClientRoots::narrow(tree.granted()));
+    let gate = server.gate.clone();
+    let mut wire = Wire::legacy(server, &Kind::Watched, json!({ "roots": {} })).await;
+    for dir in ["granted/a", "granted/b", "granted/a"] {
+        assert_eq!(wire.asked("read", "name", list(&[tree.uri(dir)])).await, dir);
+    }
+    // One at work goes on while the list stays the same, and ends when it is another one.
+    let (first, call) = wire.call("hold", "name");
+    wire.send(call).await;
+    let question = wire.question().await;
+    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/a")])).await, "granted/a");
+    gate.add_permits(1);
+    assert_eq!(text(&wire.reply(first).await), "granted/a");
+    let (second, call) = wire.call("hold", "name");
+    wire.send(call).await;
+    let question = wire.question().await;
+    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/b")])).await, "granted/b");
+    gate.add_permits(1);
+    assert_eq!(text(&wire.reply(second).await), "cancelled");
+    let before = wire.asked;
+    let (ids, calls): (Vec<_>, Vec<_>) = (0..16).map(|_| wire.call("read", "name")).unzip();
+    wire.send_all(&calls).await;
+    let question = wire.question().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    let question = wire.question().await;
+    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    for id in ids {
+        assert_eq!(text(&wire.reply(id).await), "granted/a");
+    }
+    assert_eq!(wire.asked, before + 2);
 }
 
 /// A notice of one client is nothing to another one, on whichever way it comes.

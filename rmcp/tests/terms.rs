@@ -23,7 +23,7 @@ use support::{Kind, Server, Tree, Wire, changed, list, text, uri};
 use tokio::sync::Semaphore;
 
 fn roots() -> Value {
-    json!({ "roots": {} })
+    json!({ "roots": { "listChanged": true } })
 }
 
 /// A host that says what it is told to say, and counts how often it was asked.

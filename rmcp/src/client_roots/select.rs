@@ -70,7 +70,7 @@ impl Trust {
 }
 
 /// A client's list, judged entry by entry.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct List {
     hints: Vec<(usize, Hint)>,
     refused: Vec<(usize, Error)>,

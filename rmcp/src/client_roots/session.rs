@@ -47,7 +47,8 @@ struct Entry {
 impl Sessions {
     /// The session that a call belongs to; none without a handshake.
     pub(super) fn of(self: &Arc<Self>, context: &RequestContext<RoleServer>) -> Option<Arc<Session>> {
-        let client = Arc::downgrade(&context.peer.peer_info()?);
+        let said = context.peer.peer_info()?;
+        let client = Arc::downgrade(&said);
         let connection = self.connection_in(&context.extensions);
         let mut entries = lock(&self.0);
         entries.retain(|entry| {
@@ -60,7 +61,7 @@ impl Sessions {
         if let Some(entry) = entries.iter().find(|entry| entry.client.ptr_eq(&client)) {
             return Some(Arc::clone(&entry.session));
         }
-        let session = Arc::<Session>::default();
+        let session = Arc::new(Session::new(&said));
         entries.push(Entry { client, connection, session: Arc::clone(&session) });
         Some(session)
     }
@@ -87,6 +88,8 @@ impl Sessions {
 /// One client's list.
 #[derive(Default)]
 pub(super) struct Session {
+    /// Whether the client said that it announces changes. One that does not is asked for each call.
+    announces: bool,
     state: Mutex<State>,
     /// Held while the client is asked; whoever waits for it shares what comes of that.
     turn: Turn<()>,
@@ -96,25 +99,30 @@ pub(super) struct Session {
 struct State {
     /// How often the client took its list back.
     notices: u64,
-    /// How often it was asked without getting a list.
+    /// How often it was asked.
+    questions: u64,
+    held: Option<Arc<Held>>,
+    /// The question that the list is the answer to, or the last one that confirmed it.
+    answers: u64,
+    /// How often no list came, and why the last time.
     failures: u64,
     failure: Option<Reason>,
     silent_until: Option<Instant>,
-    held: Option<Arc<Held>>,
 }
 
-impl State {
-    /// What needs no question: a list; or a failure, of a silent client or since `failures` were counted.
-    fn known(&self, failures: u64) -> Option<Result<Arc<Held>, Reason>> {
-        if let Some(held) = &self.held {
-            return Some(Ok(Arc::clone(held)));
-        }
-        let silent = self.silent_until.is_some_and(|end| Instant::now() < end);
-        self.failure.filter(|_| silent || self.failures > failures).map(Err)
-    }
+/// What there had been when a call began: questions sent, and failures.
+#[derive(Clone, Copy)]
+struct Began {
+    questions: u64,
+    failures: u64,
 }
 
 impl Session {
+    fn new(client: &InitializeRequestParams) -> Self {
+        let announces = client.capabilities.roots.as_ref().is_some_and(|roots| roots.list_changed == Some(true));
+        Self { announces, ..Self::default() }
+    }
+
     /// Takes back what is held. What was asked for before is not taken any more.
     fn close(&self) {
         let mut state = lock(&self.state);
@@ -126,48 +134,75 @@ impl Session {
         }
     }
 
+    /// What needs no question of a call that began then. A list, from a client that announces no changes only as the answer to a question that
+    /// was sent since; a failure that the call has waited for, or of a client that is silent.
+    fn known(&self, state: &State, began: Began) -> Option<Result<Arc<Held>, Reason>> {
+        if let Some(held) = state.held.as_ref().filter(|_| self.announces || state.answers > began.questions) {
+            return Some(Ok(Arc::clone(held)));
+        }
+        let silent = state.silent_until.is_some_and(|end| Instant::now() < end);
+        state.failure.filter(|_| silent || state.failures > began.failures).map(Err)
+    }
+
     /// The list that is in force, from the client if need be, within the time that is `left`.
     pub(super) async fn list(&self, peer: &Peer<RoleServer>, left: &mut Duration) -> Result<Arc<Held>, Reason> {
-        let failures = {
+        let began = {
             let state = lock(&self.state);
-            if let Some(known) = state.known(state.failures) {
+            let began = Began { questions: state.questions, failures: state.failures };
+            if let Some(known) = self.known(&state, began) {
                 return known;
             }
-            state.failures
+            began
         };
         let _turn = self.turn.lock().await;
-        let mut notices = {
-            let state = lock(&self.state);
-            if let Some(known) = state.known(failures) {
-                return known;
-            }
-            state.notices
-        };
-        let mut rounds = 1..LISTS;
-        loop {
+        for _ in 0..LISTS {
+            let (notices, question) = {
+                let mut state = lock(&self.state);
+                if let Some(known) = self.known(&state, began) {
+                    return known;
+                }
+                state.questions += 1;
+                (state.notices, state.questions)
+            };
             let start = Instant::now();
             let answer = ask(peer, *left).await.and_then(|answer| List::read(&answer));
             *left = left.saturating_sub(start.elapsed());
             let mut state = lock(&self.state);
-            // An answer that a notice overtook may be the old list.
-            if state.notices != notices && !left.is_zero() && rounds.next().is_some() {
-                notices = state.notices;
-                continue;
+            let overtaken = state.notices != notices;
+            match answer {
+                // It may be the old list.
+                _ if overtaken && !left.is_zero() => {}
+                Ok(_) if overtaken => break,
+                Ok(list) => return Ok(state.hold(list, question)),
+                Err(reason) => return Err(state.fail(reason)),
             }
-            let failure = match answer {
-                Ok(list) if state.notices == notices => {
-                    let held = Arc::new(Held::new(list));
-                    state.held = Some(Arc::clone(&held));
-                    return Ok(held);
-                }
-                Ok(_) => Reason::Changing,
-                Err(reason) => reason,
-            };
-            state.failures += 1;
-            state.failure = Some(failure);
-            state.silent_until = (failure == Reason::NoAnswer).then(|| Instant::now() + SILENCE);
-            return Err(failure);
         }
+        Err(lock(&self.state).fail(Reason::Changing))
+    }
+}
+
+impl State {
+    /// The answer to a question. The same list again changes nothing for those who use it.
+    fn hold(&mut self, list: List, question: u64) -> Arc<Held> {
+        self.answers = question;
+        let before = self.held.take();
+        let held = match before {
+            Some(held) if *held.list == list => held,
+            before => {
+                if let Some(before) = before {
+                    before.close();
+                }
+                Arc::new(Held::new(list))
+            }
+        };
+        Arc::clone(self.held.insert(held))
+    }
+
+    fn fail(&mut self, reason: Reason) -> Reason {
+        self.failures += 1;
+        self.failure = Some(reason);
+        self.silent_until = (reason == Reason::NoAnswer).then(|| Instant::now() + SILENCE);
+        reason
     }
 }
 

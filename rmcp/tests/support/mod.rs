@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cap_roots::{Access, Roots};
 use cap_roots_rmcp::{ClientRoots, ForCall, tool_result};
@@ -194,7 +195,9 @@ impl Wire {
     /// The next line from the server but for what ends an exchange that it gave up.
     async fn next(&mut self) -> Value {
         loop {
-            let line = self.lines.next_line().await.unwrap().unwrap();
+            let line =
+                tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await.expect("the server says nothing");
+            let line = line.unwrap().unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["method"] == "roots/list" {
                 self.asked += 1;
