@@ -21,6 +21,8 @@
 //! assert_eq!(result.is_error, Some(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`ClientRoots`] is for servers that let clients say where to work: one call in a handler, whatever the era.
 
 mod client_roots;
 mod refusal;

@@ -196,7 +196,7 @@ impl Wire {
     async fn next(&mut self) -> Value {
         loop {
             let line =
-                tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await.expect("the server says nothing");
+                tokio::time::timeout(Duration::from_secs(30), self.lines.next_line()).await.expect("the server says nothing");
             let line = line.unwrap().unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["method"] == "roots/list" {
