@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::access::Access;
@@ -281,6 +281,11 @@ fn open_grant(name: RootName, grant: Grant, rules: Vec<Rule>) -> Result<Opened> 
             Err(_) => (Err(None), Vec::new()),
         },
         Err(error) => return Err(from_io(error)),
+    };
+    // What `..` in a text leads to cannot be told by text, so such a spelling would never be recognised.
+    let given = match &directory {
+        Ok(found) if given.components().any(|component| component == Component::ParentDir) => found.canonical.clone(),
+        _ => given,
     };
     Ok(Opened { name, grant, given, directory, ancestors, rules })
 }

@@ -302,3 +302,14 @@ fn a_missing_root_hides_nothing_and_has_both_spellings() {
         assert_eq!(alone.read_to_string(at(path).to_str().unwrap()).unwrap(), "F", "{path}");
     }
 }
+
+/// Catches: a directory that is shown by a text that is then not taken back, since nobody can tell by text where `..` leads.
+#[test]
+fn a_root_given_with_dot_dot_is_known_by_the_path_that_is_shown() {
+    let tree = tree();
+    let base = fs::canonicalize(tree.base()).unwrap();
+    let roots = Roots::builder().root(tree.root().join("a/b/../../../ROOT/a"), Access::Read).open().unwrap();
+    let shown = roots.list().next().unwrap().host_path();
+    assert_eq!(shown, base.join("ROOT/a"));
+    assert_eq!(roots.read_to_string(shown.join("x").to_str().unwrap()).unwrap(), "X");
+}
