@@ -87,8 +87,3 @@ pub use ops::walk::{Cut, Walk};
 pub use root_info::RootInfo;
 pub use roots::Roots;
 pub use text::escape;
-
-/// The README's code compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

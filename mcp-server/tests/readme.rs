@@ -1,4 +1,4 @@
-//! The session in the README, word for word: each command is run, and has to answer what is written there.
+//! The sessions in the README, word for word: each command is run, and has to answer what is written there.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_session_goes_as_it_is_written() {
+fn the_sessions_go_as_they_are_written() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-    let session = readme.split("````console\n$ ").nth(1).unwrap().split("\n````\n").next().unwrap();
+    let sessions = readme.split("````console\n$ ").skip(1).map(|rest| rest.split("\n````\n").next().unwrap());
     let folder = tempfile::tempdir().unwrap();
     for dir in ["project/src", "project/.git/hooks"] {
         fs::create_dir_all(folder.path().join(dir)).unwrap();
@@ -20,15 +20,16 @@ fn the_session_goes_as_it_is_written() {
     let program = Path::new(env!("CARGO_BIN_EXE_cap-roots-mcp")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut commands = 0;
-    for step in session.split("\n$ ") {
-        let (command, answer) = step.split_once('\n').unwrap_or((step, ""));
+    for step in sessions.flat_map(|session| session.split("\n$ ")) {
+        // A document that is written down is part of the command.
+        let (command, answer) = if step.contains("<<'END'") { (step, "") } else { step.split_once('\n').unwrap_or((step, "")) };
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{command} 2>&1")]).env("PATH", &path).current_dir(&folder);
+        shell.args(["-c", &format!("exec 2>&1\n{command}\n")]).env("PATH", &path).current_dir(&folder);
         let output = shell.output().unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
         assert_eq!(told.trim_end(), answer.trim_end(), "{command}");
         commands += 1;
     }
-    assert!(commands >= 8, "the session was not found");
+    assert!(commands >= 18, "the sessions were not found");
     assert_eq!(fs::read_to_string(folder.path().join("project/.env")).unwrap(), "KEY=secret");
 }

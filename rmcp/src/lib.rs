@@ -31,3 +31,8 @@ mod schema;
 pub use client_roots::{CLIENT_ROOTS_KEY, ClientRoots, ForCall, Reason, Response, Unavailable};
 pub use refusal::{CODE_KEY, refusal, resource_error, tool_result};
 pub use schema::{ToolDirectory, ToolPath, path_schema};
+
+/// The README's code compiles, and what is a whole program runs. Here and not in the library, since it shows this crate as well.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
