@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use cap_roots::config::ClientRoots as Mode;
-use cap_roots::{Access, Error, Roots, escape};
+use cap_roots::{Access, Error, ErrorKind, Roots, escape};
 use cap_roots_rmcp::ClientRoots;
 
 use crate::settings::Settings;
@@ -46,7 +46,9 @@ fn tell(mode: Mode) -> impl Fn(&Roots, &[(usize, Error)]) + Send + Sync + 'stati
             }
         }
         for (index, error) in refused {
-            tracing::warn!("entry {} of the client's roots counts for nothing: {error}", index + 1);
+            // What is wrong with a URI is worth a sentence; the others have nothing to add to their code.
+            let why = if error.kind() == ErrorKind::InvalidUri { error.to_string() } else { error.code().to_owned() };
+            tracing::warn!("entry {} of the client's roots counts for nothing: {why}", index + 1);
         }
     }
 }

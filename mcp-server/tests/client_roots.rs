@@ -202,11 +202,22 @@ async fn trusted_roots_are_the_grants() {
             assert_eq!(read(&client, &format!("{base}/out/k.txt")).await, "outside-roots");
             assert_eq!(read(&client, "/etc/hostname").await, "outside-roots");
             let written = call(&client, "write_file", json!({ "path": ".git/hooks/x", "content": "" })).await;
-            assert_eq!(code(&written).is_some(), true, "what programs obey stays protected");
+            assert!(code(&written).is_some(), "what programs obey stays protected");
             let written = call(&client, "write_file", json!({ "path": "n.txt", "content": "" })).await;
             assert_eq!(code(&written).is_none(), writes);
             client.close().await;
         }
+        // What the command line takes away holds for them too.
+        let arguments = ["--client-roots", "trust", "--no-delete", "--rule", "sub=none"];
+        let client = rooted(era.clone(), &arguments, &[uri(&format!("{base}/ws")), uri(&format!("{base}/ws2"))]).await;
+        assert_eq!(read(&client, "sub/b.txt").await, "protected");
+        for (to, allowed) in [("ws2/z.txt", false), ("ws/z.txt", true)] {
+            let there = format!("{base}/{to}");
+            let moved = call(&client, "move_file", json!({ "source": "a.txt", "destination": there })).await;
+            assert_eq!(code(&moved).is_none(), allowed, "{}", text(&moved));
+        }
+        fs::rename(Path::new(&base).join("ws/z.txt"), Path::new(&base).join("ws/a.txt")).unwrap();
+        client.close().await;
         // With a directory, trust is not more than narrowing.
         let client = rooted(era, &["--client-roots", "trust", &format!("{base}/ws2")], &[uri(&format!("{base}/ws"))]).await;
         assert_eq!(read(&client, &format!("{base}/ws/a.txt")).await, "no-roots");

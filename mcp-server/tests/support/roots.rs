@@ -46,7 +46,12 @@ impl Deref for Rooted {
 
 /// A client of the server with these arguments, which sends these URIs as its roots.
 pub(crate) async fn rooted(era: ClientLifecycleMode, arguments: &[&str], roots: &[String]) -> Rooted {
-    let mut command = tokio::process::Command::new(SERVER);
+    rooted_by(SERVER, era, arguments, roots).await
+}
+
+/// The same, of another program.
+pub(crate) async fn rooted_by(program: &str, era: ClientLifecycleMode, arguments: &[&str], roots: &[String]) -> Rooted {
+    let mut command = tokio::process::Command::new(program);
     command.args(arguments);
     let handler = Handler::default();
     handler.roots.lock().unwrap().extend(roots.iter().cloned());
