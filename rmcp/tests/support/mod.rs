@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cap_roots::{Access, Roots};
@@ -62,13 +63,15 @@ pub(crate) fn list(uris: &[String]) -> Value {
 pub(crate) struct Server {
     pub(crate) client: ClientRoots,
     pub(crate) gate: Arc<Semaphore>,
+    /// How many calls know what they have to work in.
+    pub(crate) begun: Arc<AtomicUsize>,
     /// Whether the handler passes notices on.
     pub(crate) notices: bool,
 }
 
 impl Server {
     pub(crate) fn new(client: &ClientRoots) -> Self {
-        Self { client: client.clone(), gate: Arc::new(Semaphore::new(0)), notices: true }
+        Self { client: client.clone(), gate: Arc::new(Semaphore::new(0)), begun: Arc::default(), notices: true }
     }
 }
 
@@ -82,7 +85,9 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let roots = match self.client.roots(&context, call.input_responses.as_ref()).await.or_answer() {
+        let outcome = self.client.roots(&context, call.input_responses.as_ref()).await;
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let roots = match outcome.or_answer() {
             Ok(roots) => roots,
             Err(answer) => return answer,
         };
@@ -149,7 +154,15 @@ impl Wire {
     where
         F: Future<Output = Result<RunningService<RoleServer, Server>, ServerInitializeError>> + Send + 'static,
     {
-        let (ours, theirs) = tokio::io::duplex(4 << 20);
+        Self::with_room(4 << 20, serve)
+    }
+
+    /// With so many bytes that may be under way.
+    pub(crate) fn with_room<F>(room: usize, serve: impl FnOnce(DuplexStream) -> F) -> Self
+    where
+        F: Future<Output = Result<RunningService<RoleServer, Server>, ServerInitializeError>> + Send + 'static,
+    {
+        let (ours, theirs) = tokio::io::duplex(room);
         let serving = serve(theirs);
         tokio::spawn(async move { serving.await.unwrap().waiting().await.unwrap() });
         let (read, out) = tokio::io::split(ours);
