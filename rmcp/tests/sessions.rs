@@ -225,12 +225,12 @@ async fn calls_at_work_lose_what_is_taken_back() {
     let tree = Tree::new();
     for kind in [Kind::Watched, Kind::Plain] {
         let server = Server::new(&ClientRoots::narrow(tree.granted()));
-        let gate = server.gate.clone();
+        let (gate, begun) = (server.gate.clone(), server.begun.clone());
         let mut wire = Wire::legacy(server, &kind, roots()).await;
         let (id, call) = wire.call("hold", "name");
         wire.send(call).await;
         let question = wire.question().await;
-        wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+        Server::one_more(&begun, wire.answer(&question, list(&[tree.uri("granted/a")]))).await;
         assert_eq!(wire.known("read", "name").await, "granted/a");
         wire.changed().await;
         assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/a")])).await, "granted/a");
@@ -274,7 +274,7 @@ async fn a_client_that_initializes_again_is_another_one() {
 async fn a_client_that_announces_nothing_is_asked_for_each_call() {
     let tree = Tree::new();
     let server = Server::new(&ClientRoots::narrow(tree.granted()));
-    let gate = server.gate.clone();
+    let (gate, begun) = (server.gate.clone(), server.begun.clone());
     let mut wire = Wire::legacy(server, &Kind::Watched, json!({ "roots": {} })).await;
     for dir in ["granted/a", "granted/b", "granted/a"] {
         assert_eq!(wire.asked("read", "name", list(&[tree.uri(dir)])).await, dir);
@@ -283,14 +283,14 @@ async fn a_client_that_announces_nothing_is_asked_for_each_call() {
     let (first, call) = wire.call("hold", "name");
     wire.send(call).await;
     let question = wire.question().await;
-    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    Server::one_more(&begun, wire.answer(&question, list(&[tree.uri("granted/a")]))).await;
     assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/a")])).await, "granted/a");
     gate.add_permits(1);
     assert_eq!(text(&wire.reply(first).await), "granted/a");
     let (second, call) = wire.call("hold", "name");
     wire.send(call).await;
     let question = wire.question().await;
-    wire.answer(&question, list(&[tree.uri("granted/a")])).await;
+    Server::one_more(&begun, wire.answer(&question, list(&[tree.uri("granted/a")]))).await;
     assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/b")])).await, "granted/b");
     gate.add_permits(1);
     assert_eq!(text(&wire.reply(second).await), "cancelled");

@@ -242,12 +242,12 @@ async fn at_most_32_directories_are_opened() {
 async fn trusted_roots_are_revoked_when_they_are_taken_back() {
     let tree = Tree::new();
     let server = Server::new(&trust());
-    let gate = server.gate.clone();
+    let (gate, begun) = (server.gate.clone(), server.begun.clone());
     let mut wire = Wire::legacy(server, &Kind::Watched, roots()).await;
     let (id, call) = wire.call("hold", "name");
     wire.send(call).await;
     let question = wire.question().await;
-    wire.answer(&question, list(&[tree.uri("out")])).await;
+    Server::one_more(&begun, wire.answer(&question, list(&[tree.uri("out")]))).await;
     assert_eq!(wire.known("read", "name").await, "out");
     let (next, call) = wire.call("read", "name");
     wire.send_all(&[changed(), call]).await;

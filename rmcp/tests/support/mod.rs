@@ -73,6 +73,15 @@ impl Server {
     pub(crate) fn new(client: &ClientRoots) -> Self {
         Self { client: client.clone(), gate: Arc::new(Semaphore::new(0)), begun: Arc::default(), notices: true }
     }
+
+    /// Waits until another call knows what it has to work in, after what `begin` does.
+    pub(crate) async fn one_more<T>(begun: &AtomicUsize, begin: impl Future<Output = T>) {
+        let before = begun.load(Ordering::SeqCst);
+        begin.await;
+        while begun.load(Ordering::SeqCst) == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
 }
 
 impl ServerHandler for Server {
