@@ -11,12 +11,13 @@ use crate::ops::open;
 use crate::path::file_uri;
 use crate::path::host::HostPath;
 use crate::path::location::Location;
-use crate::path::relative::RelPath;
+use crate::path::region::Same;
+use crate::path::relative::{RelPath, Step};
 use crate::path::style::PathStyle;
 use crate::roots::{Roots, View};
 
 /// Most hints in one list.
-const HINT_LIMIT: usize = 256;
+const HINT_LIMIT: usize = 128;
 
 /// A place that a client would like to work in: an entry of its `roots/list`, parsed. It grants nothing.
 ///
@@ -108,18 +109,22 @@ impl Roots {
     /// in its directory: it can be read, written, removed and created again as the grant allows, and nothing else is seen there; while a link or
     /// a directory has that name, it is `outside-roots`.
     ///
-    /// A list of more than 256 hints selects nothing.
+    /// A list of more than 128 hints selects nothing.
     pub fn narrow<'a>(&self, hints: impl IntoIterator<Item = &'a Hint>) -> Narrowed {
         let mut selected: Vec<(usize, View)> = Vec::new();
-        let mut refused = Vec::new();
+        let mut refused: Vec<(usize, Error)> = Vec::new();
+        let mut known: Vec<(&Hint, Option<Error>)> = Vec::new();
         for (index, hint) in hints.into_iter().enumerate() {
             if index == HINT_LIMIT {
                 return Narrowed { roots: self.with_views(Vec::new()), refused: vec![(index, ErrorKind::Limit.into())] };
             }
-            match self.select(hint) {
-                Ok(views) => selected.extend(views),
-                Err(error) => refused.push((index, error)),
-            }
+            // Each look costs the disk something, so what is said twice is looked up once.
+            let error = match known.iter().find(|(other, _)| *other == hint) {
+                Some((_, error)) => error.clone(),
+                None => self.select(hint).map(|views| selected.extend(views)).err(),
+            };
+            refused.extend(error.clone().map(|error| (index, error)));
+            known.push((hint, error));
         }
         let key = |(index, view): &(usize, View)| (*index, view.region.path().as_os_str().to_owned());
         selected.sort_by_cached_key(key);
@@ -136,14 +141,19 @@ impl Roots {
 
     /// The views that one hint selects, by the index of the one that each is a part of.
     fn select(&self, hint: &Hint) -> Result<Vec<(usize, View)>> {
-        let views = self.views().iter().enumerate();
-        let mut selected: Vec<(usize, View)> =
-            views.filter(|(_, view)| view.lies_in(&hint.path)).map(|(index, view)| (index, view.clone())).collect();
+        let whole = |one| {
+            let views = self.views().iter().enumerate().filter(|(_, view)| view.lies_in(&hint.path, one));
+            let whole: Vec<_> = views.map(|(index, view)| (index, view.clone())).collect();
+            Some(whole).filter(|whole| !whole.is_empty())
+        };
+        let [as_it_is, in_any_form] = Same::ways(PathStyle::host());
+        let mut selected = whole(as_it_is).unwrap_or_default();
         match self.inside(&hint.path) {
-            Ok(part) => selected.extend(part),
+            Ok(Some(part)) => selected.push(part),
             // What was selected whole stands.
-            Err(error) if selected.is_empty() => return Err(error),
-            Err(_) => {}
+            _ if !selected.is_empty() => {}
+            Err(error) if error.kind() != ErrorKind::OutsideRoots => return Err(error),
+            Ok(None) | Err(_) => return whole(in_any_form).ok_or(ErrorKind::OutsideRoots.into()),
         }
         Ok(selected)
     }
@@ -160,10 +170,10 @@ impl Roots {
 }
 
 impl View {
-    /// Whether all that it sees is at `path` or below it, by text.
-    fn lies_in(&self, path: &HostPath) -> bool {
+    /// Whether all that it sees is at `path` or below it, by text: by a text with `..` that cannot be told.
+    fn lies_in(&self, path: &HostPath, one: Same) -> bool {
         let region: RelPath = self.region.path();
         let spellings = self.authority.root.spellings.iter().map(|spelling| spelling.join(&region));
-        spellings.into_iter().any(|own| own.below(path).is_some() || own.like_below(path).is_some())
+        spellings.into_iter().filter_map(|own| one.below(&own, path)).any(|rest| rest.steps().all(|step| step != Step::Parent))
     }
 }

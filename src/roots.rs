@@ -190,7 +190,9 @@ impl Roots {
                     no_delete: place.authority.no_delete(),
                     unruled: rules.judge_text(&start, &path, operation.needs(), operation.makes_dir()).is_some(),
                 };
-                let verdict = decide(facts, operation, End::Source);
+                // A root that is a file becomes no directory.
+                let outside = place.only.is_some() && operation.makes_dir();
+                let verdict = if outside { Err(ErrorKind::OutsideRoots) } else { decide(facts, operation, End::Source) };
                 Explanation::located(operation, &place, &path, rules.that_match(&start, &path), verdict)
             }
         }

@@ -116,6 +116,9 @@ fn copy_bytes(mut from: &File, len: u64, to: &mut File, authority: &Authority) -
 
 fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut Receipt) -> Result<Copied> {
     let (here, there) = (&source.authority().root, Arc::clone(&target.authority().root));
+    if to.only_file {
+        return Err(Error::from(ErrorKind::OutsideRoots).at_target());
+    }
     if to.level.as_dir < Access::Write {
         return Err(Error::from(ErrorKind::Protected).at_target());
     }

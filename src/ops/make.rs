@@ -110,7 +110,7 @@ fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsSt
     }
     for (name, level) in names.iter().zip(levels) {
         let exact = !root.rules.is_empty() && may_alias(name);
-        let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact };
+        let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact, only_file: false };
         check_creatable(&slot)?;
         receipt.commit()?;
         match slot.dir.create_dir(name) {

@@ -69,6 +69,9 @@ fn rename_in(from: &Slot, source: &Receipt, to: &Slot, target: &mut Receipt, rep
     let _turn = there.shared.queue.turn([from.key()?, to.key()?])?;
     let seen = look(from, source)?;
     let old = to.see().map_err(Error::at_target)?;
+    if !to.admits(&seen.metadata) {
+        return Err(Error::from(ErrorKind::OutsideRoots).at_target());
+    }
     // What comes to a name must be allowed there as what it is.
     if to.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write {
         return Err(Error::from(ErrorKind::Protected).at_target());

@@ -6,7 +6,7 @@
 use crate::error::ErrorKind;
 use crate::path::host::HostPath;
 use crate::path::location::Location;
-use crate::path::region::Region;
+use crate::path::region::{Region, Same};
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::path::uri::RootName;
@@ -50,16 +50,15 @@ pub(crate) fn locate(
     if routes.is_empty() {
         return Err(ErrorKind::NoRoots);
     }
-    let style = PathStyle::host();
     match location {
-        Location::Relative(path) => {
-            let path = routes.first().and_then(|route| route.region.admit(path, style)).ok_or(ErrorKind::OutsideRoots)?;
-            Ok(Located { route: 0, path, form: Form::Relative })
-        }
+        Location::Relative(path) => locate_relative(routes, &path),
         Location::Named(name, path) => {
-            let named = routes.iter().enumerate().filter(|(_, route)| route.name == name);
-            let fits = named.filter_map(|(route, of)| Some((route, of.region.strip(&path, style)?)));
-            let (route, path) = fits.min_by_key(|(_, rest)| rest.climbs_above(0)).ok_or(ErrorKind::OutsideRoots)?;
+            let named = |one| {
+                let named = routes.iter().enumerate().filter(|(_, route)| route.name == name);
+                let fits = named.filter_map(|(route, of)| Some((route, of.region.strip(&path, one)?)));
+                fits.min_by_key(|(_, rest)| rest.climbs_above(0))
+            };
+            let (route, path) = Same::ways(PathStyle::host()).into_iter().find_map(named).ok_or(ErrorKind::OutsideRoots)?;
             Ok(Located { route, path, form: Form::Named })
         }
         Location::Host(path) => locate_host(routes, present, &path),
@@ -67,21 +66,34 @@ pub(crate) fn locate(
     }
 }
 
+/// From the first directory; where only files are seen, the file of that name.
+fn locate_relative(routes: &[Route], path: &RelPath) -> Result<Located, ErrorKind> {
+    let located = |route, path| Located { route, path, form: Form::Relative };
+    if let Some(route) = routes.iter().position(|route| route.region.only().is_none()) {
+        return Ok(located(route, path.clone()));
+    }
+    let file = |one| {
+        let mut files = routes.iter().enumerate();
+        files.find_map(|(route, of)| Some(located(route, of.region.admit(path.clone(), one)?)))
+    };
+    Same::ways(PathStyle::host()).into_iter().find_map(file).ok_or(ErrorKind::OutsideRoots)
+}
+
 /// The root whose spelling the path lies below; where none fits as it is, one that fits in another Unicode form.
 fn locate_host(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath) -> Result<Located, ErrorKind> {
-    deepest(routes, &present, |spelling| path.below(spelling))
-        .or_else(|| deepest(routes, &present, |spelling| path.like_below(spelling)))
-        .ok_or(ErrorKind::OutsideRoots)
+    let ways = Same::ways(PathStyle::host());
+    ways.into_iter().find_map(|one| deepest(routes, &present, path, one)).ok_or(ErrorKind::OutsideRoots)
 }
 
 /// The deepest root of those that fit. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
 /// root is preferred: it may well hold the place that is meant.
-fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, fit: impl Fn(&HostPath) -> Option<RelPath>) -> Option<Located> {
-    let style = PathStyle::host();
+fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath, one: Same) -> Option<Located> {
     let fits = routes.iter().enumerate().flat_map(|(index, route)| route.spellings.iter().map(move |at| (index, route, at)));
-    fits.filter_map(|(index, route, spelling)| Some((index, spelling.depth(), route.region.strip(&fit(spelling)?, style)?)))
-        .max_by_key(|(index, depth, rest)| (present(*index), !rest.climbs_above(0), *depth, std::cmp::Reverse(*index)))
-        .map(|(route, _, path)| Located { route, path, form: Form::Host })
+    fits.filter_map(|(index, route, spelling)| {
+        Some((index, spelling.depth(), route.region.strip(&one.below(path, spelling)?, one)?))
+    })
+    .max_by_key(|(index, depth, rest)| (present(*index), !rest.climbs_above(0), *depth, std::cmp::Reverse(*index)))
+    .map(|(route, _, path)| Located { route, path, form: Form::Host })
 }
 
 #[cfg(test)]

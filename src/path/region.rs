@@ -1,12 +1,42 @@
 //! The part of a root that a set sees, as names: the whole root, a directory in it, or one file.
 //!
-//! May touch: `relative`, `style`. No I/O: names are looked up from the root's handle at each operation, since a handle would follow a
+//! May touch: `host`, `relative`, `style`. No I/O: names are looked up from the root's handle at each operation, since a handle would follow a
 //! directory out of its grant.
 
 use std::ffi::{OsStr, OsString};
 
+use crate::path::host::HostPath;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
+
+/// When two names are one. What fits in another Unicode form counts only where nothing fits as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Same {
+    AsItIs(PathStyle),
+    InAnyForm(PathStyle),
+}
+
+impl Same {
+    /// In the order in which they count.
+    pub(crate) fn ways(style: PathStyle) -> [Self; 2] {
+        [Self::AsItIs(style), Self::InAnyForm(style)]
+    }
+
+    fn says(self, a: &OsStr, b: &OsStr) -> bool {
+        match self {
+            Self::AsItIs(style) => style.same_os_name(a, b),
+            Self::InAnyForm(style) => style.like_os_name(a, b),
+        }
+    }
+
+    /// What is behind `prefix`, if the path lies below it.
+    pub(crate) fn below(self, path: &HostPath, prefix: &HostPath) -> Option<RelPath> {
+        match self {
+            Self::AsItIs(_) => path.below(prefix),
+            Self::InAnyForm(_) => path.like_below(prefix),
+        }
+    }
+}
 
 /// Real names from the root: no link was among them when they were found.
 #[derive(Clone, Debug, Default)]
@@ -58,17 +88,16 @@ impl Region {
         }
     }
 
-    /// A path from the root, as one from where the region starts; `None` if it leads elsewhere by its text.
-    pub(crate) fn strip(&self, path: &RelPath, style: PathStyle) -> Option<RelPath> {
-        let exact = path.below(&self.names);
-        self.admit(exact.or_else(|| path.below_by(&self.names, |own, other| style.like_os_name(own, other)))?, style)
+    /// A path from the root, as one from where the region starts; `None` if it leads elsewhere by its text. `one` tells which names are one.
+    pub(crate) fn strip(&self, path: &RelPath, one: Same) -> Option<RelPath> {
+        self.admit(path.below_by(&self.names, |own, other| one.says(own, other))?, one)
     }
 
     /// A path from where the region starts, unless another name than the one that counts comes first.
-    pub(crate) fn admit(&self, path: RelPath, style: PathStyle) -> Option<RelPath> {
+    pub(crate) fn admit(&self, path: RelPath, one: Same) -> Option<RelPath> {
         let Some(only) = &self.only else { return Some(path) };
         let (parent, name) = path.split_last()?;
-        let is_it = parent.is_empty() && style.like_os_name(name, only);
+        let is_it = parent.is_empty() && one.says(name, only);
         is_it.then(|| path.renamed_last(only))
     }
 }
@@ -82,7 +111,10 @@ mod tests {
     }
 
     fn strip(region: &Region, text: &str) -> Option<String> {
-        region.strip(&path(text), PathStyle::Unix).map(|rest| rest.as_os_str().to_str().unwrap().to_owned())
+        Same::ways(PathStyle::Unix)
+            .into_iter()
+            .find_map(|one| region.strip(&path(text), one))
+            .map(|rest| rest.as_os_str().to_str().unwrap().to_owned())
     }
 
     #[test]
@@ -105,7 +137,7 @@ mod tests {
         for text in ["a", "a/g", "a/f/x", "a/f/..", "a/../a/f", "a/x/../f", "f"] {
             assert_eq!(strip(&region, text), None, "{text}");
         }
-        let typed = Region::file(&path("e\u{301}")).unwrap().admit(path("\u{e9}/"), PathStyle::Unix).unwrap();
+        let typed = Region::file(&path("e\u{301}")).unwrap().admit(path("\u{e9}/"), Same::InAnyForm(PathStyle::Unix)).unwrap();
         assert_eq!((typed.as_os_str(), typed.must_be_dir()), (OsStr::new("e\u{301}"), true));
         assert!(Region::file(&path(".")).is_none());
     }

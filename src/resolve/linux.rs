@@ -88,6 +88,7 @@ fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: Resolve
             level: level.clone(),
             must_be_dir: path.must_be_dir(),
             exact: false,
+            only_file: false,
         })),
         Err(error) => Fast::Refused(error),
     }

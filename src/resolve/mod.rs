@@ -189,12 +189,12 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
             Ok(Found::File(file, metadata))
         }
         // What acts on a name would act on whatever has taken the file's.
-        Found::Slot(slot) => {
-            let only = place.only.is_some();
-            if only && slot::look(&slot.dir, &slot.name, false, false)?.is_dir_or_link() {
-                return Err(ErrorKind::OutsideRoots.into());
+        Found::Slot(slot) if place.only.is_some() => {
+            let slot = Slot { only_file: true, ..slot };
+            match step::see(&slot.dir, &slot.name) {
+                Ok(seen) if !slot.admits(&seen.metadata) => Err(ErrorKind::OutsideRoots.into()),
+                _ => Ok(Found::Slot(slot)),
             }
-            Ok(Found::Slot(slot))
         }
         Found::Link { text, depth } => {
             check_link_text(&text, depth)?;

@@ -25,6 +25,8 @@ pub(crate) struct Slot {
     pub(crate) must_be_dir: bool,
     /// Below a root with rules, a disk may take the name for another one.
     pub(crate) exact: bool,
+    /// The set sees nothing but this name, and that as a file.
+    pub(crate) only_file: bool,
 }
 
 /// What is at a name, once every form is settled in which the name may be meant.
@@ -36,12 +38,6 @@ pub(crate) enum Spot {
         name: OsString,
         seen: Seen,
     },
-}
-
-impl Spot {
-    pub(crate) fn is_dir_or_link(&self) -> bool {
-        matches!(self, Spot::Entry { seen, .. } if is_dir_or_link(&seen.metadata))
-    }
 }
 
 /// Looks at `name`. `typed`: another Unicode form counts, where exactly one is there. `exact`: it counts only as the listing has it.
@@ -84,14 +80,21 @@ pub(crate) fn holds_exactly(dir: &Dir, name: &OsStr) -> io::Result<bool> {
 }
 
 impl Slot {
-    /// What is there now, if the rules let it be changed as what it is.
+    /// What is there now, if the rules let it be changed as what it is. Asked when it is this change's turn: what was there before that may be
+    /// another thing by now.
     pub(crate) fn see(&self) -> Result<Option<Seen>, Error> {
         match step::see(&self.dir, &self.name) {
+            Ok(seen) if !self.admits(&seen.metadata) => Err(ErrorKind::OutsideRoots.into()),
             Ok(seen) if self.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write => Err(ErrorKind::Protected.into()),
             Ok(seen) => Ok(Some(seen)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::from_io(&error)),
         }
+    }
+
+    /// Whether a thing of this kind can have the name at all.
+    pub(crate) fn admits(&self, metadata: &Metadata) -> bool {
+        !self.only_file || !is_dir_or_link(metadata)
     }
 
     /// Whose turn it is to change it.

@@ -213,7 +213,7 @@ impl<J: Judge> Walk<'_, J> {
         }
         let level = self.judge.level();
         let must_be_dir = self.must_be_dir;
-        Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact }))
+        Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact, only_file: false }))
     }
 
     /// The directory that the walk stands in, which ends it.

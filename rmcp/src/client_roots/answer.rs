@@ -138,7 +138,7 @@ pub enum Reason {
     Malformed,
     /// The client's list is empty.
     Empty,
-    /// The client's list has more than 256 entries.
+    /// The client's list has more than 128 entries.
     TooMany,
     /// No entry of the list leads to a directory that may be used.
     NoneUsable,
@@ -168,7 +168,7 @@ impl Reason {
             }
             Self::Malformed => "the client was asked for its roots and sent no list of them; see to the client",
             Self::Empty => "the client's list of roots is empty; open a directory in the client",
-            Self::TooMany => "the client sent more roots than the limit of 256; open fewer directories in the client",
+            Self::TooMany => "the client sent more roots than the limit of 128; open fewer directories in the client",
             Self::NoneUsable => "no root of the client is in an allowed directory; open one that is in the client",
             Self::Changing => "the client keeps changing its roots; try again in a moment",
             Self::Declined => "the roots of the client were not agreed to; ask the user",

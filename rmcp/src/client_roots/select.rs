@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Reason;
 
 /// Most entries of a list: the library takes no more hints.
-const ENTRIES: usize = 256;
+const ENTRIES: usize = 128;
 
 /// Most directories that are opened for one client.
 const TRUSTED: usize = 32;

@@ -19,6 +19,9 @@ impl Model {
         self.names_entry(to)?;
         let target = self.resolve(to, &to.path, Last::Free, Access::Write, false)?;
         if self.world.is_dir_or_link(id) {
+            if to.slot.only.is_some() {
+                return Err("outside-roots");
+            }
             self.judge(&to.slot, &target.names, Access::Write, true)?;
             // A link stands for the directory that it may lead to.
             self.same_rules(from, &source, to, &target)?;

@@ -36,17 +36,23 @@ impl Model {
     }
 
     fn selected(&self, view: &View, path: &Path) -> Result<Vec<(usize, Slot)>, Code> {
-        let same = |(own, hint): (&String, &String)| form(own) == form(hint);
-        let whole = |slot: &&Slot| {
-            let own = [self.spelling(slot.root), slot.path()].concat();
-            own.len() >= path.steps.len() && own.iter().zip(&path.steps).all(same)
+        let whole = |exact: bool| -> Vec<(usize, Slot)> {
+            let same = |(own, hint): (&String, &String)| own == hint || (!exact && form(own) == form(hint));
+            let is_in = |slot: &Slot| {
+                let own = [self.spelling(slot.root), slot.path()].concat();
+                own.len() >= path.steps.len() && own.iter().zip(&path.steps).all(same)
+            };
+            view.slots.iter().enumerate().filter(|(_, slot)| is_in(slot)).map(|(index, slot)| (index, slot.clone())).collect()
         };
-        let mut selected: Vec<(usize, Slot)> = Vec::new();
-        for (index, slot) in view.slots.iter().enumerate().filter(|(_, slot)| whole(slot)) {
-            selected.push((index, slot.clone()));
-        }
+        let mut selected = whole(true);
         match self.inside(view, path) {
-            Ok(part) => selected.extend(part),
+            Err("outside-roots") if selected.is_empty() => {
+                let like = whole(false);
+                return if like.is_empty() { Err("outside-roots") } else { Ok(like) };
+            }
+            Ok(Some(part)) => selected.push(part),
+            Ok(None) if selected.is_empty() => return Ok(whole(false)),
+            Ok(None) => {}
             Err(code) if selected.is_empty() => return Err(code),
             Err(_) => {}
         }

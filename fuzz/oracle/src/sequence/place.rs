@@ -100,16 +100,18 @@ impl Model {
             if view.slots.is_empty() {
                 return Err("no-roots");
             }
-            let ends =
-                view.slots.iter().filter(|slot| self.roots[slot.root].name == name).filter_map(|slot| on_floor(slot, &path));
-            return ends.min_by_key(|end| end.path.climbs()).ok_or("outside-roots");
+            let named = |exact| {
+                let slots = view.slots.iter().filter(|slot| self.roots[slot.root].name == name);
+                slots.filter_map(|slot| on_floor(slot, &path, exact)).min_by_key(|end| end.path.climbs())
+            };
+            return WAYS.into_iter().find_map(named).ok_or("outside-roots");
         }
         if text.is_empty() {
             return Err("invalid-path");
         }
         let path = Path::of(text.split('/'));
         if !text.starts_with('/') {
-            return admitted(view.slots.first().ok_or("no-roots")?, path).ok_or("outside-roots");
+            return by_relative_path(view, &path);
         }
         self.by_host_path(view, &path).map(|(_, end)| end)
     }
@@ -119,13 +121,15 @@ impl Model {
         if view.slots.is_empty() {
             return Err("no-roots");
         }
-        let fits = view.slots.iter().enumerate().filter_map(|(index, slot)| {
-            let end = on_floor(slot, &path.below(&self.spelling(slot.root))?)?;
-            Some((index, self.roots[slot.root].names.len(), end))
-        });
-        // The deepest; but one that the rest does not climb out of comes first, and of two alike the earlier.
-        let best = fits.max_by_key(|(index, depth, end)| (!end.path.climbs(), *depth, std::cmp::Reverse(*index)));
-        best.map(|(index, _, end)| (index, end)).ok_or("outside-roots")
+        let best = |exact| {
+            let fits = view.slots.iter().enumerate().filter_map(|(index, slot)| {
+                let end = on_floor(slot, &path.below(&self.spelling(slot.root))?, exact)?;
+                Some((index, self.roots[slot.root].names.len(), end))
+            });
+            // The deepest; but one that the rest does not climb out of comes first, and of two alike the earlier.
+            fits.max_by_key(|(index, depth, end)| (!end.path.climbs(), *depth, std::cmp::Reverse(*index)))
+        };
+        WAYS.into_iter().find_map(best).map(|(index, _, end)| (index, end)).ok_or("outside-roots")
     }
 
     /// The names of a root's absolute path.
@@ -141,16 +145,32 @@ impl Model {
     }
 }
 
+/// Names as they are come first, and names in another form where nothing fits.
+const WAYS: [bool; 2] = [true, false];
+
+/// From the first directory; where there are files alone, the one of that name.
+fn by_relative_path(view: &View, path: &Path) -> Result<End, Code> {
+    if view.slots.is_empty() {
+        return Err("no-roots");
+    }
+    if let Some(slot) = view.slots.iter().find(|slot| slot.only.is_none()) {
+        return Ok(End { slot: slot.clone(), path: path.clone() });
+    }
+    let file = |exact| view.slots.iter().find_map(|slot| admitted(slot, path.clone(), exact));
+    WAYS.into_iter().find_map(file).ok_or("outside-roots")
+}
+
 /// A path from the root, in a root that may be narrowed.
-fn on_floor(slot: &Slot, path: &Path) -> Option<End> {
-    admitted(slot, path.below(&slot.floor).or_else(|| path.like_below(&slot.floor))?)
+fn on_floor(slot: &Slot, path: &Path, exact: bool) -> Option<End> {
+    let rest = if exact { path.below(&slot.floor) } else { path.like_below(&slot.floor) };
+    admitted(slot, rest?, exact)
 }
 
 /// A path from the floor; of a root that is narrowed to a file, there is but one.
-fn admitted(slot: &Slot, mut path: Path) -> Option<End> {
+fn admitted(slot: &Slot, mut path: Path, exact: bool) -> Option<End> {
     if let Some(only) = &slot.only {
         let [step] = &mut path.steps[..] else { return None };
-        if form(step) != form(only) {
+        if (exact && step != only) || form(step) != form(only) {
             return None;
         }
         step.clone_from(only);
