@@ -115,12 +115,27 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
+/// What was passed on the way to a path.
+pub(crate) struct Passed {
+    pub(crate) all: Vec<Identity>,
+    /// How many when the last link was met.
+    at_last_link: usize,
+}
+
+impl Passed {
+    /// The directories that hold the links on the way, and those above them.
+    pub(crate) fn to_last_link(mut self) -> Vec<Identity> {
+        self.all.truncate(self.at_last_link);
+        self.all
+    }
+}
+
 /// The identity of each directory that is passed on the way to the operator's `path`: those above, and those that a link on the way is
 /// in or leads through. Whoever may write in one of them, or below, could choose what the path means. What it names need not exist.
 #[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
-pub(crate) fn passed(path: &Path) -> Result<Vec<Identity>> {
+pub(crate) fn passed(path: &Path) -> Result<Passed> {
     let io = |error: io::Error| Error::from_io(&error);
-    let mut passed = Vec::new();
+    let mut passed = Passed { all: Vec::new(), at_last_link: 0 };
     let mut at: Option<Dir> = None;
     let mut links = 0;
     let mut ahead = parts(&absolute(path).map_err(io)?);
@@ -134,6 +149,7 @@ pub(crate) fn passed(path: &Path) -> Result<Vec<Identity>> {
                 Ok(Entered::Link(Target::Text(_))) if links == LINK_LIMIT => return Err(ErrorKind::SymlinkLoop.into()),
                 Ok(Entered::Link(Target::Text(target))) => {
                     links += 1;
+                    passed.at_last_link = passed.all.len();
                     ahead.extend(parts(&target));
                     continue;
                 }
@@ -144,7 +160,7 @@ pub(crate) fn passed(path: &Path) -> Result<Vec<Identity>> {
                 Err(error) => return Err(io(error)),
             },
         };
-        passed.push(Identity::of(&dir).map_err(io)?);
+        passed.all.push(Identity::of(&dir).map_err(io)?);
         at = Some(dir);
     }
     Ok(passed)

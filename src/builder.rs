@@ -3,23 +3,22 @@
 //! May touch: `ambient`, once, in [`Builder::open`]. What is given here is authority; nothing of it comes from a client.
 
 use std::fmt;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::access::Access;
 use crate::ambient;
-use crate::clock::Deadline;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::grant::Grant;
 use crate::identity::Identity;
-use crate::nesting::{Nested, nest};
+use crate::nesting::nest;
 use crate::observe::Observer;
+use crate::opened::Opened;
 use crate::path::host::HostPath;
 use crate::path::uri::RootName;
-use crate::root::{Held, Pending, Presence, Root, Shared};
+use crate::root::Shared;
 use crate::roots::Roots;
-use crate::rule::{Rule, Rules};
+use crate::rule::Rule;
 
 /// Largest file that is read whole, in bytes, unless the builder says otherwise.
 pub(crate) const READ_LIMIT: u64 = 64 * 1024 * 1024;
@@ -35,17 +34,7 @@ pub struct Builder {
     refuse_hard_links: bool,
     read_limit: u64,
     outside: Vec<PathBuf>,
-}
-
-/// A grant whose directory was looked for.
-pub(crate) struct Opened {
-    pub(crate) name: RootName,
-    pub(crate) grant: Grant,
-    pub(crate) given: PathBuf,
-    pub(crate) directory: std::result::Result<ambient::Found, Option<ambient::Missing>>,
-    pub(crate) ancestors: Vec<Identity>,
-    /// Rules that hold in this root for its own sake. The ones for all roots come first.
-    pub(crate) rules: Vec<Rule>,
+    from_client: bool,
 }
 
 impl Default for Builder {
@@ -59,6 +48,7 @@ impl Default for Builder {
             refuse_hard_links: false,
             read_limit: READ_LIMIT,
             outside: Vec::new(),
+            from_client: false,
         }
     }
 }
@@ -122,6 +112,15 @@ impl Builder {
         self
     }
 
+    /// For directories that a client chose, where the operator said that its choice is authority. Refuses the top of a disk, the home directory
+    /// and what lies above it, by the identity of what was opened; and a directory that is named through a link in another one of them that may
+    /// be written, since whoever writes there chooses where the link leads. Rules that match at any depth count for the names above a
+    /// directory as well: what is below a `.git` is judged so when that itself is the root.
+    pub fn from_client(mut self) -> Self {
+        self.from_client = true;
+        self
+    }
+
     /// Resolves every path by the guarded walk, as where the kernel lacks `openat2(2)`: slower, with the same answers. For tests and
     /// comparisons.
     pub fn without_openat2(mut self) -> Self {
@@ -158,17 +157,31 @@ impl Builder {
             let mut rules = everywhere.clone();
             rules.extend(read_rules(&grant.rules)?);
             let subject = Subject::Root(name.as_str().to_owned());
-            opened.push(open_grant(name, grant, rules).map_err(|error| error.on(subject))?);
+            let root = Opened::open(name, grant, rules).map_err(|error| error.on(subject))?;
+            if !(root.grant.unless_granted && opened.iter().any(|other| root.is(other))) {
+                opened.push(root);
+            }
         }
         check_rules(&self.rules, &opened)?;
-        let outside = passed(&self.outside)?;
+        let mut outside = passed(&self.outside)?;
         if let Some(root) = opened.iter().find(|root| root.identity().is_some_and(|identity| outside.contains(&identity))) {
             let error = Error::detailed(ErrorKind::InvalidArgument, Detail::HoldsKeptFile);
             return Err(error
                 .on(Subject::Root(root.name.as_str().to_owned()))
                 .advise("move that file, or grant another directory"));
         }
-        let nested = nest(&opened)?;
+        if self.from_client {
+            let kept = ambient::home().map_or_else(|| Ok(Vec::new()), |home| ambient::passed(&home).map(|passed| passed.all))?;
+            opened.iter().try_for_each(|root| root.check_from_client(&kept, &opened))?;
+            outside.extend(kept);
+        }
+        let mut nested = nest(&opened)?;
+        for (root, nested) in opened.iter().zip(&mut nested) {
+            nested.through = opened.iter().find(|other| root.is_named_through(other)).map(|other| other.name.as_str().to_owned());
+            if self.from_client {
+                nested.ceiling = nested.ceiling.min(root.ceiling_from_above());
+            }
+        }
         // Who may write where a directory would appear could choose what appears there: such a root stays absent.
         let chosen: Vec<bool> = opened.iter().map(|root| opened.iter().any(|outer| root.can_be_planted_in(outer))).collect();
         let shared = Arc::new(Shared {
@@ -192,7 +205,7 @@ impl Builder {
 fn passed(files: &[PathBuf]) -> Result<Vec<Identity>> {
     let mut all = Vec::new();
     for file in files {
-        all.extend(ambient::passed(file).map_err(|error| error.about(file.to_string_lossy()))?);
+        all.extend(ambient::passed(file).map_err(|error| error.about(file.to_string_lossy()))?.all);
     }
     Ok(all)
 }
@@ -256,80 +269,6 @@ impl Names {
         }
         self.taken.push(name.clone());
         Ok(name)
-    }
-}
-
-fn open_grant(name: RootName, grant: Grant, rules: Vec<Rule>) -> Result<Opened> {
-    let from_io = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotADirectory => {
-            Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot).advise("name a directory")
-        }
-        _ => Error::from_io(&error),
-    };
-    let given = ambient::absolute(&grant.path).map_err(from_io)?;
-    let (directory, ancestors) = match ambient::open(&given) {
-        Ok(found) => {
-            let ancestors = ambient::ancestors(&found.dir).map_err(from_io)?;
-            (Ok(found), ancestors)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match ambient::open_nearest_ancestor(&given) {
-            Ok(missing) => {
-                let mut ancestors = ambient::ancestors(&missing.ancestor.dir).map_err(from_io)?;
-                ancestors.push(missing.ancestor.identity);
-                (Err(Some(missing)), ancestors)
-            }
-            Err(_) => (Err(None), Vec::new()),
-        },
-        Err(error) => return Err(from_io(error)),
-    };
-    // What `..` in a text leads to cannot be told by text, so such a spelling would never be recognised.
-    let given = match &directory {
-        Ok(found) if given.components().any(|component| component == Component::ParentDir) => found.canonical.clone(),
-        _ => given,
-    };
-    Ok(Opened { name, grant, given, directory, ancestors, rules })
-}
-
-impl Opened {
-    pub(crate) fn identity(&self) -> Option<Identity> {
-        self.directory.as_ref().ok().map(|found| found.identity)
-    }
-
-    fn can_be_planted_in(&self, outer: &Opened) -> bool {
-        outer.grant.access == Access::Write && self.is_inside(outer)
-    }
-
-    fn into_root(self, nested: Nested, chosen: bool, shared: &Arc<Shared>) -> Root {
-        let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
-        let mut also = |canonical: &Path| {
-            let canonical = HostPath::from_disk(canonical).filter(|canonical| !spellings.contains(canonical));
-            spellings.extend(canonical);
-        };
-        let state = match self.directory {
-            Ok(found) => {
-                also(&found.canonical);
-                Ok(Held::new(found.dir, found.identity, found.at))
-            }
-            Err(Some(missing)) if !chosen => {
-                also(&missing.ancestor.canonical.join(missing.names.iter().collect::<PathBuf>()));
-                Err(Some(Pending { ancestor: missing.ancestor.dir, names: missing.names }))
-            }
-            Err(_) => Err(None),
-        };
-        let mut rules = self.rules;
-        rules.extend(nested.rules);
-        Root {
-            name: self.name,
-            access: self.grant.access,
-            no_delete: self.grant.no_delete,
-            deadline: self.grant.expires_in.and_then(Deadline::after),
-            rules: Rules::new(rules, nested.ceiling),
-            given: self.given,
-            spellings,
-            inside: nested.inside.map(|(_, name)| name),
-            state: Presence::new(state),
-            shared: Arc::clone(shared),
-        }
     }
 }
 

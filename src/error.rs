@@ -162,6 +162,8 @@ pub(crate) enum Detail {
     NestedRoot { outer: String },
     NotADirectoryRoot,
     HoldsKeptFile,
+    TooWide,
+    ThroughRoot,
     OsError(i32),
     Message(String),
 }
@@ -208,6 +210,12 @@ impl fmt::Display for Detail {
                 write!(f, "it lies inside root {}, and by which names cannot be told", text::quoted(outer))
             }
             Detail::NotADirectoryRoot => f.write_str("it is a file"),
+            Detail::TooWide => {
+                f.write_str("the top of a disk, the home directory and what lies above it are not taken from a client")
+            }
+            Detail::ThroughRoot => {
+                f.write_str("it is named through a link in another root that may be written, or by which links cannot be told")
+            }
             Detail::HoldsKeptFile => {
                 f.write_str("a file that is kept outside of all roots lies in it, or a link on the way to it does")
             }

@@ -35,6 +35,7 @@ pub struct Grant {
     pub(crate) no_delete: bool,
     pub(crate) rules: Vec<(String, Access)>,
     pub(crate) expires_in: Option<Duration>,
+    pub(crate) unless_granted: bool,
 }
 
 impl Grant {
@@ -47,6 +48,7 @@ impl Grant {
             no_delete: false,
             rules: Vec::new(),
             expires_in: None,
+            unless_granted: false,
         }
     }
 
@@ -72,6 +74,12 @@ impl Grant {
     /// A rule for this directory, as [`Builder::rule`](crate::Builder::rule) gives one for all.
     pub fn rule(mut self, glob: impl Into<String>, access: Access) -> Self {
         self.rules.push((glob.into(), access));
+        self
+    }
+
+    /// Gives way to a grant for the same directory that comes before it, instead of being an error beside it.
+    pub fn unless_granted(mut self) -> Self {
+        self.unless_granted = true;
         self
     }
 

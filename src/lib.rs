@@ -60,6 +60,7 @@ mod lease;
 mod metadata;
 mod nesting;
 mod observe;
+mod opened;
 mod ops;
 mod path;
 mod permit;

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use crate::access::Access;
 use crate::ambient::Missing;
-use crate::builder::Opened;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::identity::Identity;
+use crate::opened::Opened;
 use crate::path::relative::RelPath;
 use crate::resolve::step::{self, Entered};
 use crate::rule::{Rule, Rules};
@@ -22,12 +22,14 @@ pub(crate) struct Nested {
     pub(crate) ceiling: Access,
     /// The nearest root around it that has more access, and how many names deep it lies there.
     pub(crate) inside: Option<(usize, String)>,
+    /// A root that may be written and holds a link by which this one is named.
+    pub(crate) through: Option<String>,
 }
 
 /// In the order of `opened`.
 pub(crate) fn nest(opened: &[Opened]) -> Result<Vec<Nested>> {
     let mut all: Vec<Nested> =
-        opened.iter().map(|_| Nested { rules: Vec::new(), ceiling: Access::Write, inside: None }).collect();
+        opened.iter().map(|_| Nested { rules: Vec::new(), ceiling: Access::Write, inside: None, through: None }).collect();
     for (index, inner) in opened.iter().enumerate() {
         for (other, outer) in opened.iter().enumerate() {
             if other < index && inner.is(outer) {
@@ -78,7 +80,7 @@ impl Opened {
     }
 
     /// Whether both are one directory: by identity, or, where they are missing, by the names missing below the same ancestor.
-    fn is(&self, other: &Opened) -> bool {
+    pub(crate) fn is(&self, other: &Opened) -> bool {
         match (self.missing(), other.missing()) {
             (Some(a), Some(b)) => a.ancestor.identity == b.ancestor.identity && a.names == b.names,
             (None, None) => self.identity().is_some() && self.identity() == other.identity(),

@@ -83,10 +83,14 @@ pub(crate) struct Root {
     pub(crate) rules: Rules,
     /// The path as the operator gave it, made absolute. For the operator's eyes, and for `RootInfo::host_path`.
     pub(crate) given: PathBuf,
+    /// The same with every link resolved, when it was found.
+    pub(crate) real: PathBuf,
     /// Texts that mean this directory: as given, and canonical.
     pub(crate) spellings: Vec<HostPath>,
     /// The root that it lies in, where that one has other access.
     pub(crate) inside: Option<String>,
+    /// A root that may be written and holds a link by which this one was named.
+    pub(crate) through: Option<String>,
     pub(crate) state: Presence,
     pub(crate) shared: Arc<Shared>,
 }

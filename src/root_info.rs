@@ -71,6 +71,27 @@ impl RootInfo {
         if names.is_empty() { given.clone() } else { given.join(names.as_os_str()) }
     }
 
+    /// The same with every link resolved, as it was when the directory was opened. What the operator, or a host that is asked for consent, should
+    /// be shown: a link's name says nothing of where it leads.
+    #[must_use]
+    pub fn real_path(&self) -> PathBuf {
+        let (real, names) = (&self.place.root().real, self.names());
+        if names.is_empty() { real.clone() } else { real.join(names.as_os_str()) }
+    }
+
+    /// Whether it is one file and not a directory: what a hint left of a root.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.place.only.is_some()
+    }
+
+    /// The name of a root that may be written and in which a link lies by which this directory was named: whoever changes the link chooses what
+    /// will be served when the directory is opened anew, such as at the next start.
+    #[must_use]
+    pub fn named_through(&self) -> Option<&str> {
+        self.place.root().through.as_deref()
+    }
+
     /// The root's URI, `root://NAME/`; of a narrowed set, that of its directory or file.
     #[must_use]
     pub fn uri(&self) -> String {

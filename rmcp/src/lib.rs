@@ -28,7 +28,7 @@ mod client_roots;
 mod refusal;
 mod schema;
 
-pub use client_roots::{CLIENT_ROOTS_KEY, ClientRoots, ForCall, Reason, Response, Unavailable};
+pub use client_roots::{CLIENT_ROOTS_KEY, ClientRoots, ForCall, Response, Unavailable, UnavailableReason};
 pub use refusal::{CODE_KEY, refusal, resource_error, tool_result};
 pub use schema::{ToolDirectory, ToolPath, path_schema};
 

@@ -372,3 +372,23 @@ async fn modern_calls_keep_nothing_and_do_not_mix() {
         assert_eq!(text(&wire.reply(*id).await), expected, "call {round}");
     }
 }
+
+/// However the notice is written, what it is about is taken back; and a setting that comes behind the watched transport changes nothing.
+#[tokio::test]
+async fn a_notice_counts_in_any_form() {
+    let tree = Tree::new();
+    let client = ClientRoots::narrow(tree.granted());
+    for notice in [
+        json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed", "params": { "odd": 1 } }),
+        json!({ "jsonrpc": "2.0", "id": 77, "method": "notifications/roots/list_changed" }),
+    ] {
+        let mut wire = Wire::usual(&client).await;
+        assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/a")])).await, "granted/a");
+        wire.send(notice.clone()).await;
+        if let Some(id) = notice["id"].as_u64() {
+            assert!(wire.reply(id).await["error"].is_object());
+        }
+        assert_eq!(wire.asked("read", "name", list(&[tree.uri("granted/b")])).await, "granted/b", "{notice}");
+    }
+}

@@ -9,10 +9,9 @@ use rmcp::model::{
     CallToolResponse, CallToolResult, ClientCapabilities, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest,
     ReadResourceResponse,
 };
-use serde_json::json;
 
 use super::CLIENT_ROOTS_KEY;
-use crate::{CODE_KEY, refusal};
+use crate::{refusal, resource_error};
 
 /// What one call gets from [`ClientRoots::roots`](super::ClientRoots::roots).
 #[derive(Clone, Debug)]
@@ -76,22 +75,22 @@ impl Response for ReadResourceResponse {
 /// Why a call has nothing to work in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable {
-    reason: Reason,
+    reason: UnavailableReason,
     modern: bool,
 }
 
 impl Unavailable {
-    pub(super) fn new(reason: Reason, modern: bool) -> Self {
+    pub(super) fn new(reason: UnavailableReason, modern: bool) -> Self {
         Self { reason, modern }
     }
 
     /// Why.
     #[must_use]
-    pub fn reason(self) -> Reason {
+    pub fn reason(self) -> UnavailableReason {
         self.reason
     }
 
-    /// As a refusal of the library: `cancelled` where the call was withdrawn, `timeout` where the disk is slow, otherwise `no-roots`.
+    /// As a refusal of the library: `cancelled` where the call was withdrawn, `timeout` where the disk is slow, `revoked`, otherwise `no-roots`.
     #[must_use]
     pub fn error(self) -> Error {
         self.reason.error()
@@ -103,27 +102,26 @@ impl Unavailable {
         refusal(&self.error())
     }
 
-    /// As an error of the protocol: `-32021` for a modern client without the capability that is required, otherwise that of a resource that is
-    /// not there.
+    /// As an error of the protocol: `-32021` for a modern client without the capability that is required, otherwise that of a resource by
+    /// [`resource_error`].
     #[must_use]
     pub fn error_data(self) -> ErrorData {
         if self.is_protocol_error() {
             return ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_roots().build());
         }
-        let error = self.error();
-        ErrorData::resource_not_found(error.to_string(), Some(json!({ CODE_KEY: error.code() })))
+        resource_error(&self.error(), None)
     }
 
     /// The code is defined from 2026-07-28 on; an earlier client learns more from a tool's refusal.
     fn is_protocol_error(self) -> bool {
-        self.modern && self.reason == Reason::Required
+        self.modern && self.reason == UnavailableReason::Required
     }
 }
 
 /// Why there are no roots for a call. The set grows; match with a wildcard arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum UnavailableReason {
     /// The client offers no roots, and nothing else was granted.
     NotOffered,
     /// The client offers no roots, and the server requires that it does.
@@ -148,16 +146,19 @@ pub enum Reason {
     Declined,
     /// The call was withdrawn.
     Cancelled,
-    /// The disk did not answer within 30 seconds.
+    /// The disk did not answer in time.
     Slow,
+    /// The operator has taken back what was granted.
+    Revoked,
     /// This program failed.
     Fault,
 }
 
-impl Reason {
+impl UnavailableReason {
     fn error(self) -> Error {
         let advice = match self {
             Self::Cancelled => return ErrorKind::Cancelled.into(),
+            Self::Revoked => return ErrorKind::Revoked.into(),
             Self::Slow => return Error::from(ErrorKind::Timeout).advise("look after the disk that the client's roots are on"),
             Self::NotOffered => "this server works in the roots of its client, and this client offers none",
             Self::Required => "this server needs the roots of its client, and this client does not have that capability",

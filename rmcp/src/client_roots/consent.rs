@@ -50,16 +50,19 @@ impl Consent {
     }
 }
 
+/// A directory by where it really is, or a file, and what may be done with it.
+type Exposed = (PathBuf, bool, Access, bool);
+
 /// What a set exposes, and what was refused of the list behind it. Kept whole: two lists that only look alike must not share an answer.
 #[derive(PartialEq, Eq)]
 pub(super) struct Key {
-    exposed: Vec<(PathBuf, Access, bool)>,
+    exposed: Vec<Exposed>,
     refused: Vec<(usize, &'static str)>,
 }
 
 impl Key {
     fn of(roots: &Roots, refused: &[(usize, Error)]) -> Self {
-        let exposed = roots.list().map(|root| (root.host_path(), root.access(), root.may_delete())).collect();
+        let exposed = roots.list().map(|root| (root.real_path(), root.is_file(), root.access(), root.may_delete())).collect();
         Self { exposed, refused: refused.iter().map(|(index, error)| (*index, error.code())).collect() }
     }
 }

@@ -16,6 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cap_roots::{Builder, Error, Grant, Result, RootInfo, Roots};
@@ -24,7 +25,8 @@ use rmcp::model::InputResponses;
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::transport::{IntoTransport, Transport};
 
-pub use answer::{ForCall, Reason, Response, Unavailable};
+use answer::UnavailableReason as Reason;
+pub use answer::{ForCall, Response, Unavailable, UnavailableReason};
 use consent::{Consent, Shown};
 use select::{List, Selected, Source, Trust};
 use session::{Sessions, Watched};
@@ -36,7 +38,7 @@ pub const CLIENT_ROOTS_KEY: &str = "client_roots";
 /// How long a client is waited for, in the era in which it is asked by a request.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long the disk is waited for, where the names of a list are looked up. A mount that hangs keeps its thread for longer.
+/// How long the disk is waited for, unless it is said otherwise.
 const DISK: Duration = Duration::from_secs(30);
 
 /// Most threads that look up lists.
@@ -90,6 +92,7 @@ pub struct ClientRoots {
     settings: Arc<Settings>,
     sessions: Arc<Sessions>,
     looking: Arc<Semaphore>,
+    revoked: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
@@ -98,6 +101,7 @@ struct Settings {
     required: bool,
     over_http: bool,
     deadline: Duration,
+    disk: Duration,
     consent: Option<Consent>,
     observer: Option<Arc<Observer>>,
 }
@@ -127,8 +131,9 @@ impl ClientRoots {
     /// The operator says that a client's roots are the grants: each is what `grant` makes of its path, opened by what `builder` returns; access,
     /// deletion and expiry belong to the one, the operator's rules to the other. A client that does not offer roots gets nothing.
     ///
-    /// Not opened are the top of a disk, the home directory and what lies above it (told by identity, so by a link neither), files, what is
-    /// missing, and more than 32. In the era of sessions a list is opened once, and revoked when the client takes it back; in the modern one
+    /// Not opened are what [`Builder::from_client`] refuses (the top of a disk, the home directory, what lies above it, and what is named through
+    /// a link in another of the roots), files, what is missing, and more than 32. `builder` and `grant` are called for each opening, so an
+    /// end of the grant counts from there; [`ClientRoots::revoke`] ends all. In the era of sessions a list is opened once, and revoked when the client takes it back; in the modern one
     /// it is opened for each call.
     ///
     /// # Errors
@@ -141,15 +146,21 @@ impl ClientRoots {
     }
 
     fn of(source: Source) -> Self {
-        let settings = Settings { source, required: false, over_http: false, deadline: DEADLINE, consent: None, observer: None };
-        Self { settings: Arc::new(settings), sessions: Arc::default(), looking: Arc::new(Semaphore::new(LOOKING)) }
+        let settings =
+            Settings { source, required: false, over_http: false, deadline: DEADLINE, disk: DISK, consent: None, observer: None };
+        Self {
+            settings: Arc::new(settings),
+            sessions: Arc::default(),
+            looking: Arc::new(Semaphore::new(LOOKING)),
+            revoked: Arc::default(),
+        }
     }
 
-    /// A list that was judged by other settings is not to be found under these.
-    fn set(&self, change: impl FnOnce(&mut Settings)) -> Self {
+    /// What is known of clients stays: a transport may be watched for it already.
+    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::clone(&self.settings);
         change(&mut settings);
-        Self { settings: Arc::new(settings), sessions: Arc::default(), looking: Arc::clone(&self.looking) }
+        Self { settings: Arc::new(settings), ..self }
     }
 
     /// Refuses clients that do not offer roots: with the protocol's error `-32021` in the modern era, with a tool error before.
@@ -185,6 +196,13 @@ impl ClientRoots {
         self.set(|settings| settings.deadline = time)
     }
 
+    /// How long the disk is waited for, where the entries of a list are looked up; 30 seconds by default. A mount that hangs keeps its thread for
+    /// longer; 4 threads look up lists.
+    #[must_use]
+    pub fn disk_deadline(self, time: Duration) -> Self {
+        self.set(|settings| settings.disk = time)
+    }
+
     /// Takes roots from clients over HTTP too. A `file:` URI names the client's disk, so this is right only where that is the server's;
     /// otherwise, and by default, clients over HTTP are served as if they offered no roots and none were required.
     #[must_use]
@@ -195,7 +213,7 @@ impl ClientRoots {
     /// The roots for one call: the one thing that a handler asks. `responses` are the `input_responses` of the request's parameters.
     ///
     /// Good for `tools/call` and `resources/read`, which may answer with a question. It may wait: for the client up to the
-    /// [deadline](ClientRoots::deadline), for the disk up to 30 seconds, with 4 threads at most, for [consent](ClientRoots::consent); a call that is withdrawn ends the wait.
+    /// [deadline](ClientRoots::deadline), for the disk up to the [other](ClientRoots::disk_deadline), for [consent](ClientRoots::consent); a call that is withdrawn ends the wait.
     pub async fn roots(&self, context: &RequestContext<RoleServer>, responses: Option<&InputResponses>) -> ForCall {
         let Settings { source, required, over_http, .. } = &*self.settings;
         let modern = context.protocol_version().is_some_and(|version| !version.has_initialize());
@@ -206,6 +224,10 @@ impl ClientRoots {
         };
         if matches!(source, Source::Off(_)) {
             return without(Reason::NotOffered);
+        }
+        self.sessions.forget_the_gone();
+        if self.revoked.load(Ordering::SeqCst) {
+            return unavailable(Reason::Revoked);
         }
         if !over_http && context.extensions.get::<Parts>().is_some() {
             return without(Reason::Http);
@@ -222,12 +244,22 @@ impl ClientRoots {
         } else {
             until_withdrawn(context, self.of_session(context)).await
         };
-        outcome.map_or_else(unavailable, ForCall::Ready)
+        outcome.map_or_else(unavailable, |roots| ForCall::Ready(roots.until_cancelled(&self.revoked)))
+    }
+
+    /// Takes back all that was granted, for good: calls at work end, and no later one gets anything, whatever its client sends. Of roots that the
+    /// operator granted it is [`Roots::revoke`].
+    pub fn revoke(&self) {
+        if let Source::Off(roots) | Source::Narrow(roots) = &self.settings.source {
+            roots.revoke();
+        }
+        self.revoked.store(true, Ordering::SeqCst);
+        self.sessions.close_all();
     }
 
     /// For [`ServerHandler::on_roots_list_changed`](rmcp::ServerHandler::on_roots_list_changed): what the client sent is closed, also for calls
     /// that are at work, and it is asked again at its next call. rmcp runs this beside the calls that come behind the notice; only
-    /// [`ClientRoots::watch`] is in time for them. Both may be used together. In the modern era there is no such notice, and one is ignored.
+    /// [`ClientRoots::watch`] is in time for them, and one of the two is needed. Both may be used together. In the modern era there is no such notice, and one is ignored.
     pub fn list_changed(&self, context: &NotificationContext<RoleServer>) {
         self.sessions.changed(context);
     }
@@ -276,12 +308,16 @@ impl ClientRoots {
                 };
                 tokio::task::spawn_blocking(look).await.map_err(|_| Reason::Fault)
             };
-            tokio::time::timeout(DISK, looked).await.unwrap_or(Err(Reason::Slow))
+            tokio::time::timeout(self.settings.disk, looked).await.unwrap_or(Err(Reason::Slow))
         };
-        let selected = match opened {
-            Some(opened) => opened.get_or_try_init(select).await?.clone(),
+        let selected = match opened.and_then(OnceCell::get) {
+            Some(selected) => selected.clone(),
             None => select().await?,
         };
+        if let Some(opened) = opened.filter(|_| !selected.is_for_now()) {
+            // Whoever was first has set it; both are the same list.
+            let _ = opened.set(selected.clone());
+        }
         let outcome = selected.outcome(list);
         if let (Ok(roots), Some(consent)) = (&outcome, &self.settings.consent)
             && !consent.given(roots).await

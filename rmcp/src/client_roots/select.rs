@@ -3,13 +3,13 @@
 //! May touch: the library's hints and, for a trusted client only, its builder. Blocks on the disk.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use cap_roots::{Access, Builder, Error, ErrorKind, Grant, Hint, Roots};
+use cap_roots::{Builder, Error, ErrorKind, Fault, Grant, Hint, Roots};
 use serde_json::Value;
 
-use super::Reason;
+use super::UnavailableReason as Reason;
 
 /// Most entries of a list: the library takes no more hints.
 const ENTRIES: usize = 128;
@@ -43,29 +43,42 @@ impl Trust {
         Ok(Self { builder: Arc::new(builder), grant: Arc::new(grant), nothing })
     }
 
-    /// One that cannot be opened beside those before it is left out, and the rest stands.
+    /// All of them at once; where that fails, one that cannot be opened beside those before it is left out, and the rest stands.
     fn open(&self, hints: &[(usize, Hint)], refused: &mut Vec<(usize, Error)>) -> Roots {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        let mut roots = self.nothing.clone();
+        let mut paths: Vec<(usize, PathBuf)> = Vec::new();
         for (index, hint) in hints {
             let path = hint.clone().into_trusted_path();
-            match self.open_beside(&paths, &path) {
-                Ok(opened) => {
-                    roots = opened;
-                    paths.push(path);
+            match paths.len() {
+                _ if paths.iter().any(|(_, other)| *other == path) => {}
+                TRUSTED => refused.push((*index, ErrorKind::Limit.into())),
+                _ => paths.push((*index, path)),
+            }
+        }
+        if let Ok(roots) = self.open_all(&paths) {
+            return roots;
+        }
+        let mut roots = self.nothing.clone();
+        let mut opened: Vec<(usize, PathBuf)> = Vec::new();
+        for entry in paths {
+            let index = entry.0;
+            opened.push(entry);
+            match self.open_all(&opened) {
+                Ok(all) => roots = all,
+                Err(error) => {
+                    opened.pop();
+                    refused.push((index, error));
                 }
-                Err(error) => refused.push((*index, error)),
             }
         }
         roots
     }
 
-    fn open_beside(&self, others: &[PathBuf], path: &PathBuf) -> Result<Roots, Error> {
-        if others.len() == TRUSTED {
-            return Err(ErrorKind::Limit.into());
-        }
-        check(path)?;
-        others.iter().chain([path]).fold((self.builder)(), |builder, path| builder.grant((self.grant)(path.clone()))).open()
+    /// Each is judged by what was opened: a name may lead elsewhere the next time.
+    fn open_all(&self, paths: &[(usize, PathBuf)]) -> Result<Roots, Error> {
+        let grants = paths.iter().map(|(_, path)| (self.grant)(path.clone()).unless_granted());
+        let roots = grants.fold((self.builder)().from_client(), Builder::grant).open()?;
+        // A directory that is missing is not waited for: what appears there is nobody's choice.
+        if roots.list().any(|root| root.is_absent()) { Err(ErrorKind::RootAbsent.into()) } else { Ok(roots) }
     }
 }
 
@@ -123,6 +136,13 @@ impl Selected {
     }
 }
 
+impl Selected {
+    /// Whether it may be otherwise the next time, although the list is the same.
+    pub(super) fn is_for_now(&self) -> bool {
+        self.refused.iter().any(|(_, error)| error.fault() == Fault::Environment || error.kind() == ErrorKind::NotFound)
+    }
+}
+
 impl Source {
     pub(super) fn select(&self, list: &List) -> Selected {
         let mut refused = list.refused.clone();
@@ -149,32 +169,4 @@ impl fmt::Debug for Source {
             Self::Trust(_) => "Trust",
         })
     }
-}
-
-/// Refuses what is missing, the top of a disk, the home directory and what lies above it. The library tells by identity which directory is
-/// another one or lies in it.
-fn check(path: &Path) -> Result<(), Error> {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    for kept in home.as_deref().into_iter().chain(path.ancestors().last()) {
-        let pair = |asked: bool| {
-            let kept = Roots::builder().named("kept", kept, Access::List);
-            if asked { kept.named("asked", path, Access::Write).open() } else { kept.open() }
-        };
-        // A home that cannot be opened is nobody's home.
-        if pair(false).is_err() {
-            continue;
-        }
-        let pair = pair(true).map_err(|error| if error.kind() == ErrorKind::InvalidArgument { too_wide() } else { error })?;
-        if pair.list().any(|root| root.inside().is_some()) {
-            return Err(too_wide());
-        }
-        if pair.list().any(|root| root.name() == "asked" && root.is_absent()) {
-            return Err(ErrorKind::RootAbsent.into());
-        }
-    }
-    Ok(())
-}
-
-fn too_wide() -> Error {
-    Error::invalid_argument("a client's root may not be the top of a disk, the home directory or a directory above it")
 }

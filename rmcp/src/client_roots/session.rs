@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use cap_roots::Roots;
 use rmcp::model::{
-    ClientNotification, ClientResult, Extensions, GetExtensions, InitializeRequestParams, JsonRpcMessage, ListRootsRequest,
-    ServerRequest,
+    ClientNotification, ClientRequest, ClientResult, Extensions, GetExtensions, InitializeRequestParams, JsonRpcMessage,
+    ListRootsRequest, ServerRequest,
 };
 use rmcp::service::{
     NotificationContext, Peer, PeerRequestOptions, RequestContext, RoleServer, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage,
@@ -23,7 +23,7 @@ use tokio::sync::{Mutex as Turn, OnceCell, watch};
 use tokio::time::{Instant, timeout};
 
 use super::select::{List, Selected};
-use super::{LISTS, Reason};
+use super::{LISTS, UnavailableReason as Reason};
 
 /// How long a client that did not answer is taken for silent: its calls fail at once instead of each waiting for the deadline.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -51,19 +51,27 @@ impl Sessions {
         let client = Arc::downgrade(&said);
         let connection = self.connection_in(&context.extensions);
         let mut entries = lock(&self.0);
-        entries.retain(|entry| {
-            let alive = entry.client.strong_count() > 0;
-            if !alive {
-                entry.session.close();
-            }
-            alive
-        });
         if let Some(entry) = entries.iter().find(|entry| entry.client.ptr_eq(&client)) {
             return Some(Arc::clone(&entry.session));
         }
         let session = Arc::new(Session::new(&said));
         entries.push(Entry { client, connection, session: Arc::clone(&session) });
         Some(session)
+    }
+
+    /// Closes what was held for clients that are gone, or have initialized anew.
+    pub(super) fn forget_the_gone(&self) {
+        lock(&self.0).retain(|entry| {
+            let alive = entry.client.strong_count() > 0;
+            if !alive {
+                entry.session.close();
+            }
+            alive
+        });
+    }
+
+    pub(super) fn close_all(&self) {
+        self.close(|_| true);
     }
 
     /// A notice, as a handler got it. One that was seen on the wire has had its effect; by now newer lists may be in force.
@@ -278,22 +286,24 @@ impl<T> Watched<T> {
     }
 
     fn see(&self, message: &mut RxJsonRpcMessage<RoleServer>) {
+        // With parameters that are none of its own, or as a request, it means the same.
+        let notice = match &*message {
+            JsonRpcMessage::Notification(message) => match &message.notification {
+                ClientNotification::RootsListChangedNotification(_) => true,
+                ClientNotification::CustomNotification(custom) => custom.method == NOTICE,
+                _ => false,
+            },
+            JsonRpcMessage::Request(message) => {
+                matches!(&message.request, ClientRequest::CustomRequest(custom) if custom.method == NOTICE)
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => false,
+        };
+        if notice && let Some(sessions) = self.connection.sessions.upgrade() {
+            sessions.close(|entry| entry.connection.as_ref().is_some_and(|known| Arc::ptr_eq(known, &self.connection)));
+        }
         let extensions = match message {
             JsonRpcMessage::Request(message) => message.request.extensions_mut(),
-            JsonRpcMessage::Notification(message) => {
-                let notice = match &message.notification {
-                    ClientNotification::RootsListChangedNotification(_) => true,
-                    // With parameters that are none of its own.
-                    ClientNotification::CustomNotification(custom) => custom.method == NOTICE,
-                    _ => false,
-                };
-                if notice && let Some(sessions) = self.connection.sessions.upgrade() {
-                    let here =
-                        |entry: &Entry| entry.connection.as_ref().is_some_and(|known| Arc::ptr_eq(known, &self.connection));
-                    sessions.close(here);
-                }
-                message.notification.extensions_mut()
-            }
+            JsonRpcMessage::Notification(message) => message.notification.extensions_mut(),
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return,
         };
         let mut seen = extensions.get::<Seen>().cloned().unwrap_or(Seen(Vec::new()));

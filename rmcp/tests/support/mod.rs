@@ -58,7 +58,7 @@ pub(crate) fn list(uris: &[String]) -> Value {
     json!({ "roots": uris.iter().map(|uri| json!({ "uri": uri })).collect::<Vec<_>>() })
 }
 
-/// Tools: `read` gives the text of the file `path`; `list` the URIs of the roots; `hold` waits for a permit of `gate` before it reads.
+/// Tools: `read` gives the text of the file `path`; `write` empties it; `list` the URIs of the roots; `hold` waits for a permit of `gate` before it reads.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) client: ClientRoots,
@@ -106,6 +106,7 @@ impl ServerHandler for Server {
         let path = call.arguments.as_ref().and_then(|arguments| arguments.get("path")).and_then(Value::as_str).unwrap_or("name");
         let text = match &*call.name {
             "list" => Ok(roots.list().map(|root| root.uri()).collect::<Vec<_>>().join(" ")),
+            "write" => roots.write(path, "").map(|()| "ok".to_owned()),
             _ => roots.read_to_string(path),
         };
         Ok(tool_result(text.map(|text| CallToolResult::success(vec![ContentBlock::text(text)]))).into())
