@@ -124,7 +124,7 @@ pub(crate) struct Passed {
 
 impl Passed {
     /// The directories that hold the links on the way, and those above them.
-    pub(crate) fn to_last_link(mut self) -> Vec<Identity> {
+    pub(crate) fn into_way_to_last_link(mut self) -> Vec<Identity> {
         self.all.truncate(self.at_last_link);
         self.all
     }

@@ -38,7 +38,7 @@
 //! # A file that was cut off
 //! A cut inside a line is an error of TOML, or leaves a number that is smaller. Behind a cut between two lines, restrictions may be lost that
 //! nothing in the rest points to: a rule for all, the `no_delete` of the last root, an inner root with less access than the one around it. TOML
-//! cannot tell; `must_end = true` as the first key can: such a file has to end with the table `[end]`.
+//! cannot tell; `must_end = true` as the first key can: such a file has to end with the table `[end]`. A file that trusts clients must say so.
 
 mod error;
 mod expiry;

@@ -55,7 +55,7 @@ impl Opened {
             },
             Err(error) => return Err(from_io(error)),
         };
-        let links_in = ambient::passed(&given).ok().map(|passed| passed.to_last_link());
+        let links_in = ambient::passed(&given).ok().map(|passed| passed.into_way_to_last_link());
         let mut root = Self { name, grant, given, directory, ancestors, links_in, rules };
         // What `..` in a text leads to cannot be told by text, so such a spelling would never be recognised.
         if root.given.components().any(|component| component == Component::ParentDir)

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex};
 
-use cap_roots::{Access, Event, Observer, Operation, Roots};
+use cap_roots::{Access, Event, Grant, Observer, Operation, Roots};
 use cap_roots_oracle::tree::Tree;
 use support::{Way, code, tree};
 
@@ -312,4 +312,55 @@ fn a_root_given_with_dot_dot_is_known_by_the_path_that_is_shown() {
     let shown = roots.list().next().unwrap().host_path();
     assert_eq!(shown, base.join("ROOT/a"));
     assert_eq!(roots.read_to_string(shown.join("x").to_str().unwrap()).unwrap(), "X");
+}
+
+/// A link in a root that may be written chooses where another root is when that is opened anew: it is told, and not taken from a client.
+#[test]
+fn a_root_that_is_named_through_another_one_is_told() {
+    let tree =
+        Tree::build(["dir ws/real", "dir other", "link ws/current -> real", "link by -> ws", "link plain -> other"]).unwrap();
+    let at = |path: &str| tree.root().join(path);
+    let through = |path: &str, access: Access| {
+        let builder = || Roots::builder().named("ws", at("ws"), access).named("x", at(path), Access::Read);
+        let told = builder().open().unwrap().list().nth(1).unwrap().named_through().map(str::to_owned);
+        (told, code(builder().from_client().open()))
+    };
+    let ws = || Some("ws".to_owned());
+    for (path, access, told, taken) in [
+        ("ws/current", Access::Write, ws(), "invalid-argument"),
+        ("by/current", Access::Write, ws(), "invalid-argument"),
+        ("ws/real", Access::Write, None, "ok"),
+        ("ws/current", Access::Read, None, "ok"),
+        ("plain", Access::Write, None, "ok"),
+        ("by/real", Access::Write, None, "ok"),
+    ] {
+        assert_eq!(through(path, access), (told, taken), "{path} {access}");
+    }
+    let real = Roots::builder().root(at("ws/current"), Access::Read).open().unwrap().list().next().unwrap().real_path();
+    assert_eq!(real, fs::canonicalize(at("ws/real")).unwrap());
+    let top = Roots::builder().root("/", Access::Read);
+    assert_eq!(
+        (code(top.open()), code(Roots::builder().root("/", Access::Read).from_client().open())),
+        ("ok", "invalid-argument")
+    );
+}
+
+/// Catches: a directory that is granted twice, once with more.
+#[test]
+fn a_grant_gives_way_to_the_one_before_it() {
+    let tree = tree();
+    let grant = |access| Grant::new(tree.root()).access(access);
+    for (first, second) in [(Access::Read, Access::Write), (Access::Write, Access::Read)] {
+        let roots = Roots::builder().grant(grant(first)).grant(grant(second).name("n").unless_granted()).open().unwrap();
+        let left: Vec<_> = roots.list().map(|root| (root.name().to_owned(), root.access())).collect();
+        assert_eq!(left, [("root".to_owned(), first)]);
+        assert_eq!(code(Roots::builder().grant(grant(first)).grant(grant(second).name("n")).open()), "invalid-argument");
+    }
+    // Another directory of the same name stays.
+    let roots = Roots::builder()
+        .root(tree.root(), Access::Read)
+        .grant(Grant::new(tree.root().join("a")).unless_granted())
+        .open()
+        .unwrap();
+    assert_eq!(roots.list().count(), 2);
 }

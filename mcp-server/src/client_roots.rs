@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cap_roots::config::ClientRoots as Mode;
 use cap_roots::{Access, Error, ErrorKind, Roots, escape};
@@ -11,12 +12,18 @@ use cap_roots_rmcp::ClientRoots;
 
 use crate::settings::Settings;
 
+/// How long a client is waited for that was asked for its roots.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Most entries of a list that are told of one by one.
+const TOLD: usize = 8;
+
 /// Who decides on the roots of each call. Where directories were named, a trusted client narrows like any other.
 pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<ClientRoots, Error> {
     let named = roots.list().next().is_some();
     let (access, mode) = match settings.client_roots {
         Mode::Off => return Ok(ClientRoots::off(roots)),
-        mode if named => return Ok(ClientRoots::narrow(roots).observe(tell(mode))),
+        _ if named => return Ok(limited(ClientRoots::narrow(roots), settings).observe(tell(Mode::Narrow))),
         Mode::Trust => (Access::Write, Mode::Trust),
         _ => (Access::Read, Mode::TrustRead),
     };
@@ -26,7 +33,13 @@ pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<Cli
     }
     let (terms, rules) = (Arc::clone(settings), Arc::clone(settings));
     let grant = move |path| terms.trusted(path, access);
-    Ok(ClientRoots::trust(move || rules.builder(), grant)?.observe(tell(mode)))
+    Ok(limited(ClientRoots::trust(move || rules.builder(), grant)?, settings).observe(tell(mode)))
+}
+
+/// A call's time is for its client's roots as well.
+fn limited(client: ClientRoots, settings: &Settings) -> ClientRoots {
+    let call = Duration::from_secs(settings.seconds);
+    client.deadline(ANSWER.min(call)).disk_deadline(call)
 }
 
 /// Most that any client may get: what tools are offered for.
@@ -38,17 +51,20 @@ pub(crate) fn most(settings: &Settings) -> Access {
 fn tell(mode: Mode) -> impl Fn(&Roots, &[(usize, Error)]) + Send + Sync + 'static {
     move |roots, refused| {
         for root in roots.list() {
-            let (path, access) = (escape(&root.host_path().to_string_lossy()), root.access());
+            let (path, access) = (escape(&root.real_path().to_string_lossy()), root.access());
             if matches!(mode, Mode::Trust | Mode::TrustRead) {
                 let _ = writeln!(std::io::stderr(), "cap-roots-mcp: a root of the client is served: {path} ({access})");
             } else {
                 tracing::info!("a root of the client leaves {path} ({access})");
             }
         }
-        for (index, error) in refused {
+        for (index, error) in refused.iter().take(TOLD) {
             // What is wrong with a URI is worth a sentence; the others have nothing to add to their code.
             let why = if error.kind() == ErrorKind::InvalidUri { error.to_string() } else { error.code().to_owned() };
             tracing::warn!("entry {} of the client's roots counts for nothing: {why}", index + 1);
+        }
+        if let Some(more) = refused.len().checked_sub(TOLD).filter(|more| *more > 0) {
+            tracing::warn!("{more} more entries of the client's roots count for nothing");
         }
     }
 }

@@ -19,6 +19,7 @@ mod tools;
 mod work;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,13 +83,18 @@ fn start_logging() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
 }
 
+/// A path on one line, whatever is in it.
+fn shown(path: &Path) -> String {
+    cap_roots::escape(&path.to_string_lossy())
+}
+
 /// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.
 fn open(settings: &Settings) -> Result<Roots, String> {
     let roots = settings.builder().open().map_err(|error: Error| {
-        let file = settings.file.as_ref().map(|file| format!("configuration file: {}", file.display()));
+        let file = settings.file.as_ref().map(|file| format!("configuration file: {}", shown(file)));
         let mut known = Vec::new();
         if error.root_name().is_some() {
-            let given: Vec<_> = settings.paths().map(|path| path.display().to_string()).collect();
+            let given: Vec<_> = settings.paths().map(shown).collect();
             let hints: String = (0..given.len()).map(|index| settings.meant_as_name(index)).collect();
             known.push(format!("directories given: {}{hints}", given.join(", ")));
         }
@@ -99,7 +105,15 @@ fn open(settings: &Settings) -> Result<Roots, String> {
         if let Some(outer) = root.inside() {
             tracing::warn!(
                 "the directory {} lies inside root {outer:?}, which has more access; what is not allowed in it is refused there as well",
-                root.host_path().display()
+                shown(&root.host_path())
+            );
+        }
+        if let Some(other) = root.named_through() {
+            tracing::warn!(
+                "the directory {} is named through a link in root {other:?}, which may be written: a client may choose where it leads at the \
+                 next start; name it as {}",
+                shown(&root.host_path()),
+                shown(&root.real_path())
             );
         }
     }
@@ -108,12 +122,12 @@ fn open(settings: &Settings) -> Result<Roots, String> {
         let path = root.host_path();
         tracing::warn!(
             "the directory {} is missing; its files cannot be reached until it is there{}",
-            path.display(),
+            shown(&path),
             settings.meant_as_name(*index)
         );
     }
-    if !absent.is_empty() && absent.len() == settings.paths().len() {
-        let missing: Vec<_> = absent.iter().map(|(_, root)| root.host_path().display().to_string()).collect();
+    if !absent.is_empty() && absent.len() == roots.list().count() {
+        let missing: Vec<_> = absent.iter().map(|(_, root)| shown(&root.host_path())).collect();
         return Err(format!(
             "root-absent: none of the directories exists: {}; create one, or correct the path",
             missing.join(", ")
@@ -151,6 +165,9 @@ fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             // A client that leaves before it has said anything is no fault.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
+                Err(io::Error::other("the client began with something else than a request of the protocol"))
+            }
             Err(error) => Err(io::Error::other(error)),
         }
     });
@@ -170,8 +187,10 @@ fn hint(context: &Context, settings: &Settings) -> io::Result<()> {
             (Access::List, _) => "list",
             (Access::None, _) => "nothing",
         };
-        let path = cap_roots::escape(&root.host_path().to_string_lossy());
-        writeln!(err, "  {path} ({access}) as {}", root.uri())?;
+        writeln!(err, "  {} ({access}) as {}", shown(&root.host_path()), root.uri())?;
+    }
+    if settings.trusts_clients() {
+        writeln!(err, "  whatever the client names as its roots")?;
     }
     for (glob, access) in &settings.rules {
         writeln!(err, "  {} at most: {access}", cap_roots::escape(glob))?;

@@ -41,7 +41,7 @@ pub(crate) struct Options {
     pub(crate) no_delete: bool,
 
     /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
-    /// takes the place of the file's, and --protect and limits count that are given here. Rules of both hold; so do --no-delete and
+    /// or for the same directory takes the place of the file's, and --protect, --client-roots and limits count that are given here. Rules of both hold; so do --no-delete and
     /// --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
     #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
     pub(crate) config: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     pub(crate) config_schema: bool,
 
     /// What the directories count for that a client sends as its roots: nothing; for narrowing what is served to it; or, where no DIR is
-    /// given, for grants themselves (never the whole disk, nor the home directory itself).
+    /// given, for grants themselves (never the whole disk, the home directory or what lies above it).
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ClientRoots::Off, help_heading = "Protection")]
     client_roots: ClientRoots,
 
@@ -133,9 +133,9 @@ enum ClientRoots {
     Off,
     /// Its roots narrow what is served to it; one that has roots, and none in a served directory, reaches nothing
     Narrow,
-    /// Without DIR, its roots are served read-write; with DIR, as narrow
+    /// Without DIR, its roots are served read-write; with DIR, they narrow
     Trust,
-    /// The same, read-only
+    /// Without DIR, its roots are served read-only; with DIR, they narrow
     TrustRead,
 }
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 use cap_roots::{Error, ErrorKind, Roots};
 use cap_roots_rmcp::{ClientRoots, ForCall, tool_result};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -185,6 +186,15 @@ impl ServerHandler for Server {
             Ok(contents) => Ok(contents.into()),
             Err(error) => Err(resources::refused(&self.context, &error, &uri)),
         }
+    }
+
+    /// What is no request of the protocol, though its method is: the parameters are at fault.
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let known = ["tools/call", "tools/list", "resources/read", "resources/list", "resources/templates/list"];
+        if known.contains(&request.method.as_str()) {
+            return Err(ErrorData::invalid_params(format!("the parameters do not fit {}", request.method), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, cap_roots::escape(&request.method), None))
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {

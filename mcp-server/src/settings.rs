@@ -44,7 +44,8 @@ impl Granted {
     fn for_library(&self) -> cap_roots::Grant {
         match self {
             Self::Argument(grant) => grant.for_library(),
-            Self::File(root) => root.grant(),
+            // One directory by two spellings is the command line's.
+            Self::File(root) => root.grant().unless_granted(),
         }
     }
 }

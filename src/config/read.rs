@@ -10,7 +10,7 @@ use toml::de::{Deserializer, Error};
 use super::error::piece;
 use super::expiry::Expiry;
 use super::file::{self, File, Rules};
-use super::{Config, ConfigError, RootConfig};
+use super::{ClientRoots, Config, ConfigError, RootConfig};
 use crate::access::Access;
 use crate::path::uri::RootName;
 use crate::rule::Rule;
@@ -106,7 +106,15 @@ fn check_end(text: &str, file: &File) -> Result<(), ConfigError> {
             return Err(ConfigError::at(text, end.span().start, "[end] is not the last; move it to the end of the file"));
         }
     }
-    let Some(must_end) = file.must_end.as_ref().filter(|must_end| *must_end.get_ref()) else { return Ok(()) };
+    let Some(must_end) = file.must_end.as_ref().filter(|must_end| *must_end.get_ref()) else {
+        // With its directories cut off, what was to narrow would grant.
+        let trusted =
+            file.client_roots.as_ref().filter(|roots| matches!(roots.get_ref(), ClientRoots::Trust | ClientRoots::TrustRead));
+        return trusted.map_or(Ok(()), |roots| {
+            let what = "a client is trusted only by a file that cannot be cut off; write must_end = true as its first key and [end] at its end";
+            Err(ConfigError::at(text, roots.span().start, what))
+        });
+    };
     let line_start = text.get(..must_end.span().start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     if !says_nothing(text.get(..line_start).unwrap_or(text)) {
         return Err(ConfigError::at(text, line_start, "must_end is not the first key; move it to the beginning of the file"));
