@@ -103,7 +103,7 @@ impl Roots {
     /// The parts of this set that hints select; everything else is out of view. For each hint: roots that lie at or below it are selected
     /// whole; where it lies inside a root, the directory that it leads to there, or the one file; and where it lies elsewhere, nothing. Access,
     /// rules, limits and revocation stay those of this set. The order of the hints, and hints that select nothing, make no difference: what is
-    /// left stands in the order of this set's roots.
+    /// left stands in the order of this set's roots, and relative paths start at the first directory among it.
     ///
     /// Directories are kept by their real names and looked up from the root at each operation, as with [`Roots::within`]. A file is one name
     /// in its directory: it can be read, written, removed and created again as the grant allows, and nothing else is seen there; while a link or
