@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cap_roots::{Access, Error, Roots, config};
+use cap_roots_rmcp::ClientRoots;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -35,7 +36,8 @@ use server::Server;
 use settings::Settings;
 use tools::Context;
 
-/// Threads for the protocol's own input and output, beside those of the calls: a call that hangs must not stop the others' answers.
+/// Threads for the protocol's own input and output, beside those of the calls and of their clients' roots: what hangs must not stop the others'
+/// answers.
 const IO_THREADS: usize = 8;
 /// Longest message that is taken, as JSON. A longer one is dropped by the protocol library, without an answer.
 const MESSAGE_BYTES: usize = 64 << 20;
@@ -150,7 +152,7 @@ fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
     let deadline = Duration::from_secs(settings.seconds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(server::CALLS + IO_THREADS)
+        .max_blocking_threads(server::CALLS + ClientRoots::THREADS + IO_THREADS)
         .enable_all()
         .build()?;
     {

@@ -10,7 +10,8 @@ use rmcp::schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-const FORMS: &str = "absolute path, path relative to the first allowed directory, or root://NAME/relative/path (percent-encoded)";
+const FORMS: &str =
+    "absolute path or file:// URI, path relative to the first allowed directory, or root://NAME/relative/path (percent-encoded)";
 
 /// The longest text that can be a path: a `root://` URI in which each of 4,095 bytes is escaped.
 const LONGEST: usize = "root://".len() + 3 * 4095;

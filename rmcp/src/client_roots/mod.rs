@@ -41,9 +41,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// How long the disk is waited for, unless it is said otherwise.
 const DISK: Duration = Duration::from_secs(30);
 
-/// Most threads that look up lists.
-const LOOKING: usize = 4;
-
 /// How many lists are taken for one call, if the client takes each of them back.
 const LISTS: usize = 8;
 
@@ -115,6 +112,9 @@ struct Observer {
 }
 
 impl ClientRoots {
+    /// Most threads that look up lists: they may block, on a mount that hangs for as long as that does.
+    pub const THREADS: usize = 4;
+
     /// What the operator granted stands, and no client is asked.
     #[must_use]
     pub fn off(roots: Roots) -> Self {
@@ -151,7 +151,7 @@ impl ClientRoots {
         Self {
             settings: Arc::new(settings),
             sessions: Arc::default(),
-            looking: Arc::new(Semaphore::new(LOOKING)),
+            looking: Arc::new(Semaphore::new(Self::THREADS)),
             revoked: Arc::default(),
         }
     }
@@ -197,7 +197,7 @@ impl ClientRoots {
     }
 
     /// How long the disk is waited for, where the entries of a list are looked up; 30 seconds by default. A mount that hangs keeps its thread for
-    /// longer; 4 threads look up lists.
+    /// longer ([`ClientRoots::THREADS`]).
     #[must_use]
     pub fn disk_deadline(self, time: Duration) -> Self {
         self.set(|settings| settings.disk = time)
@@ -259,7 +259,8 @@ impl ClientRoots {
 
     /// For [`ServerHandler::on_roots_list_changed`](rmcp::ServerHandler::on_roots_list_changed): what the client sent is closed, also for calls
     /// that are at work, and it is asked again at its next call. rmcp runs this beside the calls that come behind the notice; only
-    /// [`ClientRoots::watch`] is in time for them, and one of the two is needed. Both may be used together. In the modern era there is no such notice, and one is ignored.
+    /// [`ClientRoots::watch`] is in time for them, and one of the two is needed. Both may be used together. In the modern era there is no such
+    /// notice, and one is ignored.
     pub fn list_changed(&self, context: &NotificationContext<RoleServer>) {
         self.sessions.changed(context);
     }
