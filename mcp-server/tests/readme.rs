@@ -33,3 +33,16 @@ fn the_sessions_go_as_they_are_written() {
     assert!(commands >= 18, "the sessions were not found");
     assert_eq!(fs::read_to_string(folder.path().join("project/.env")).unwrap(), "KEY=secret");
 }
+
+/// What is shown of the example stands in it; `tests/example.rs` runs it.
+#[test]
+fn what_is_shown_of_the_example_is_in_it() {
+    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let (readme, example) = (read("../README.md"), read("examples/count_todo.rs"));
+    let shown: Vec<_> = readme.split("```rust,ignore\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(shown.len(), 2);
+    for piece in shown {
+        assert!(example.contains(piece), "{piece}");
+    }
+    assert!(example.lines().count() < 60 && readme.contains(&format!("{} lines", example.lines().count())));
+}
