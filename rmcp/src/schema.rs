@@ -20,7 +20,7 @@ const LONGEST: usize = "root://".len() + 3 * 4095;
 ///
 /// ```
 /// let schema = cap_roots_rmcp::path_schema("The file to count in");
-/// assert!(schema["description"].as_str().unwrap().starts_with("The file to count in: absolute path, "));
+/// assert!(schema["description"].as_str().unwrap().starts_with("The file to count in: absolute path or "));
 /// ```
 #[must_use]
 pub fn path_schema(description: &str) -> Value {
