@@ -171,7 +171,12 @@ impl Builder {
                 .advise("move that file, or grant another directory"));
         }
         if self.from_client {
-            let kept = ambient::home().map_or_else(|| Ok(Vec::new()), |home| ambient::passed(&home).map(|passed| passed.all))?;
+            let kept = match ambient::home().map(|home| ambient::passed(&home)) {
+                Some(Ok(passed)) => passed.all,
+                Some(Err(error)) if error.kind() != ErrorKind::NotFound => return Err(error),
+                // A home that is not there is nobody's.
+                Some(Err(_)) | None => Vec::new(),
+            };
             opened.iter().try_for_each(|root| root.check_from_client(&kept, &opened))?;
             outside.extend(kept);
         }

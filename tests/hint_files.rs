@@ -12,17 +12,11 @@ mod support;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use cap_roots::{Access, Hint, Narrowed, Operation, Roots};
+use cap_roots::{Access, Operation, Roots};
 use cap_roots_oracle::tree::Tree;
-use support::{Way, builder, code};
+use support::{Way, builder, code, narrow};
 
 const WAYS: [Way; 2] = [Way::Fast, Way::Walk];
-
-/// Narrows by `$ROOT` texts.
-fn narrow(tree: &Tree, roots: &Roots, hints: &[&str]) -> Narrowed {
-    let hints: Vec<Hint> = hints.iter().map(|path| Hint::parse(&format!("file://{}", tree.expand(path))).unwrap()).collect();
-    roots.narrow(&hints)
-}
 
 /// A root that is a file: that name in its directory, as long as it is a file or nothing, whatever is put beside it.
 #[test]

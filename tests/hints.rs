@@ -14,15 +14,9 @@ use std::os::unix::fs::symlink;
 
 use cap_roots::{Access, Grant, Hint, Narrowed, Operation, Roots};
 use cap_roots_oracle::tree::Tree;
-use support::{Way, builder, code};
+use support::{Way, builder, code, narrow};
 
 const WAYS: [Way; 2] = [Way::Fast, Way::Walk];
-
-/// Narrows by `$ROOT` texts.
-fn narrow(tree: &Tree, roots: &Roots, hints: &[&str]) -> Narrowed {
-    let hints: Vec<Hint> = hints.iter().map(|path| Hint::parse(&format!("file://{}", tree.expand(path))).unwrap()).collect();
-    roots.narrow(&hints)
-}
 
 fn uris(roots: &Roots) -> Vec<String> {
     roots.list().map(|root| root.uri()).collect()

@@ -10,7 +10,9 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use support::{SERVER, run};
+use serde_json::json;
+use support::wire::Session;
+use support::{SERVER, eras, run};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -109,6 +111,44 @@ fn standard_output_carries_messages_only() {
         assert_eq!(serde_json::from_str::<serde_json::Value>(line).unwrap()["jsonrpc"], "2.0");
     }
     assert!(!output.stderr.is_empty());
+}
+
+/// Catches: a start that says nothing of a directory whose place a client may choose, and a path that forges a line.
+#[test]
+fn what_the_operator_should_know_is_told_on_its_own_line() {
+    let folder = folder();
+    std::os::unix::fs::symlink(".", folder.path().join("ws/link")).unwrap();
+    fs::create_dir(folder.path().join("ws/in")).unwrap();
+    std::os::unix::fs::symlink("in", folder.path().join("ws/current")).unwrap();
+    let call = ["--call", "list_allowed_directories"];
+    for (dirs, told) in [(["ws", "ws/current"], true), (["ws", "ws/in"], false), (["--ro=ws", "ws/current"], false)] {
+        let (_, err, status) = run(folder.path(), &[&call[..], &dirs].concat());
+        assert_eq!((err.contains("is named through a link in root \"ws\""), status), (told, 0), "{err}");
+    }
+    let (_, err, status) = run(folder.path(), &["no\nforged: line\u{1b}[31m", "--call", "list_allowed_directories"]);
+    assert_eq!(status, 2);
+    assert!(!err.lines().any(|line| line.starts_with("forged")) && !err.contains('\u{1b}'), "{err:?}");
+}
+
+/// A method that is known, with parameters that are not: they are at fault, and not the method (JSON-RPC 2.0, section 5.1).
+#[test]
+fn parameters_are_told_from_methods() {
+    let folder = folder();
+    let ws = folder.path().join("ws");
+    for era in eras() {
+        let mut session = Session::start(&era, &[ws.to_str().unwrap()]);
+        for (method, params, code) in [
+            ("tools/call", json!({}), -32602),
+            ("tools/call", json!({ "name": "read_text_file", "arguments": [] }), -32602),
+            ("resources/read", json!({}), -32602),
+            ("resources/read", json!({ "uri": 5 }), -32602),
+            ("resources/subscribe", json!({ "uri": "root://ws/" }), -32601),
+            ("no/such", json!({}), -32601),
+        ] {
+            assert_eq!(session.ask(method, params.clone())["error"]["code"], code, "{method} {params}");
+        }
+        session.end();
+    }
 }
 
 #[test]

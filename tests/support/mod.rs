@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
-use cap_roots::{Access, Builder, Error, Roots};
+use cap_roots::{Access, Builder, Error, Hint, Narrowed, Roots};
 use cap_roots_oracle::tree::Tree;
 
 pub(crate) mod child;
@@ -42,4 +42,10 @@ pub(crate) fn code<T>(result: Result<T, Error>) -> &'static str {
 pub(crate) fn tree() -> Tree {
     Tree::build(["file a/b/c.txt=C", "file a/x=X", "file ../other/y=Y", "link a/up -> ../a/x", "link a/b/far -> ../../a/x"])
         .unwrap()
+}
+
+/// Narrows by what a client would send for these paths; `$ROOT` and `$BASE` are filled in.
+pub(crate) fn narrow(tree: &Tree, roots: &Roots, hints: &[&str]) -> Narrowed {
+    let hints: Vec<Hint> = hints.iter().map(|path| Hint::parse(&format!("file://{}", tree.expand(path))).unwrap()).collect();
+    roots.narrow(&hints)
 }

@@ -134,9 +134,7 @@ impl Selected {
             _ => Ok(self.roots.clone()),
         }
     }
-}
 
-impl Selected {
     /// Whether it may be otherwise the next time, although the list is the same.
     pub(super) fn is_for_now(&self) -> bool {
         self.refused.iter().any(|(_, error)| error.fault() == Fault::Environment || error.kind() == ErrorKind::NotFound)
