@@ -319,3 +319,31 @@ fn a_walk_shows_what_listings_show() {
         assert_eq!(listed.len(), 6, "{listed:?}");
     }
 }
+
+/// Catches: the order of the disk, in which nothing can go on where it stopped; a depth that is not the entry's; a directory that is passed over
+/// and entered all the same, or opened for it.
+#[test]
+fn the_order_is_that_of_names_and_a_directory_can_be_passed_over() {
+    let tree =
+        Tree::build(["file a/b=1", "file a/c/d=1", "file a-b=1", "file Z=1", "dir x/closed", "file x/closed/f=1", "file y=1"])
+            .unwrap();
+    for way in WAYS {
+        let roots = roots(&tree, way);
+        let mut walk = roots.walk(".").unwrap();
+        let mut seen = Vec::new();
+        assert_eq!(walk.depth(), 0);
+        while let Some(entry) = walk.next() {
+            let entry = entry.unwrap();
+            seen.push((walk.depth(), entry.name().to_str().unwrap().to_owned()));
+            if entry.name() == "closed" {
+                fs::remove_dir_all(tree.root().join("x/closed")).unwrap();
+                walk.skip_dir();
+            }
+        }
+        fs::create_dir(tree.root().join("x/closed")).unwrap();
+        fs::write(tree.root().join("x/closed/f"), "1").unwrap();
+        let seen: Vec<_> = seen.iter().map(|(depth, name)| (*depth, name.as_str())).collect();
+        let want = [(1, "Z"), (1, "a"), (2, "b"), (2, "c"), (3, "d"), (1, "a-b"), (1, "x"), (2, "closed"), (1, "y")];
+        assert_eq!(seen, want);
+    }
+}

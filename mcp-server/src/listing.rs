@@ -2,7 +2,7 @@
 
 use cap_roots::{Entry, Result};
 
-use crate::tools::Context;
+use crate::context::Context;
 use crate::work::Work;
 
 /// What a listing leaves out.

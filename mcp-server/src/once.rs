@@ -7,7 +7,8 @@ use cap_roots::{Error, ErrorKind, Operation};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
-use crate::tools::{self, Context};
+use crate::context::Context;
+use crate::tools;
 use crate::work::Work;
 
 const REFUSED: u8 = 1;

@@ -13,8 +13,8 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
+use crate::context::Context;
 use crate::listing::{Listing, entries};
-use crate::tools::Context;
 use crate::work::Work;
 
 const SCHEME: &str = "root://";

@@ -16,8 +16,9 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
 
+use crate::context::Context;
 use crate::resources;
-use crate::tools::{self, Context};
+use crate::tools;
 use crate::work::Work;
 
 /// Most calls that are at work at once; further ones wait for their turn.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use cap_roots::config::{ClientRoots, Config, RootConfig};
 use cap_roots::{Access, Builder, Roots};
 
+use crate::context::Limits;
 use crate::options::{Grant, Options};
-use crate::tools::Limits;
 
 /// What is served, and how.
 pub(crate) struct Settings {

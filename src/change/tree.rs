@@ -39,6 +39,8 @@ pub(crate) struct Descent<T> {
     way: Way,
     frames: Vec<Frame<T>>,
     seen: HashSet<Identity>,
+    /// Whether the names of a directory come in the order of their bytes, and not in that of the disk.
+    sorted: bool,
     /// Names that may still be listed.
     budget: usize,
     /// Names were left out because there were more.
@@ -58,7 +60,17 @@ pub(crate) enum Descended {
 impl<T> Descent<T> {
     /// `budget`: most names, over all directories.
     pub(crate) fn new(top: Dir, known: T, budget: usize) -> io::Result<Self> {
-        let mut descent = Self { way: Way::new(Arc::new(top)), frames: Vec::new(), seen: HashSet::new(), budget, over: false };
+        Self::in_order(top, known, budget, false)
+    }
+
+    /// As [`Descent::new`], in an order that is the same each time.
+    pub(crate) fn sorted(top: Dir, known: T, budget: usize) -> io::Result<Self> {
+        Self::in_order(top, known, budget, true)
+    }
+
+    fn in_order(top: Dir, known: T, budget: usize, sorted: bool) -> io::Result<Self> {
+        let way = Way::new(Arc::new(top));
+        let mut descent = Self { way, frames: Vec::new(), seen: HashSet::new(), sorted, budget, over: false };
         let top = Arc::clone(descent.way.top());
         descent.seen.insert(Identity::of(&top)?);
         descent.open(&top, known)?;
@@ -121,6 +133,9 @@ impl<T> Descent<T> {
             }
             self.budget -= 1;
             names.push((entry.file_name(), entry.file_type().ok()));
+        }
+        if self.sorted {
+            names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         }
         self.frames.push(Frame { metadata: dir.dir_metadata()?, names: names.into_iter(), known });
         Ok(())

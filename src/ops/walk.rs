@@ -27,11 +27,12 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
     let walked = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::Walk)?, Want::Dir)?;
     let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
-    let descent = Descent::new(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
+    let descent = Descent::sorted(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
     receipt.close(descent.map(|descent| Walk {
         place: walked,
         descent,
         ahead: None,
+        depth: 0,
         limits: Limits { depth: usize::MAX, entries: TREE_LIMIT, bytes: u64::MAX },
         entries: 0,
         bytes: 0,
@@ -69,7 +70,8 @@ pub enum Cut {
     Bytes,
 }
 
-/// Every entry below a directory: a directory before what is in it, each directory once, links as links.
+/// Every entry below a directory: a directory before what is in it, each directory once, links as links, the names of each directory in the
+/// order of their bytes.
 ///
 /// The number of descriptors is bounded whatever the size and depth of the tree. Entries open through the directory that they were found
 /// in, and are judged again. Names that a rule hides are left out and counted. A directory that cannot be read is one error, and the walk
@@ -82,6 +84,8 @@ pub struct Walk {
     descent: Descent<Known>,
     /// A directory that was shown and is to be entered next.
     ahead: Option<(Entry, Known)>,
+    /// Of the entry that was shown last.
+    depth: usize,
     limits: Limits,
     entries: usize,
     bytes: u64,
@@ -107,6 +111,17 @@ impl Walk {
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.limits.bytes = bytes;
         self
+    }
+
+    /// How deep the entry lies that was shown last: 1 directly in the directory that is walked. 0 before the first.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Does not go into the directory that was shown last. It is not opened.
+    pub fn skip_dir(&mut self) {
+        self.ahead = None;
     }
 
     /// Whether something was left out because of a limit, so far.
@@ -172,6 +187,7 @@ impl Walk {
             }
             self.entries += 1;
             self.bytes += length;
+            self.depth = self.descent.depth();
             let entry = Entry::new(Place { start: Some(start), ..self.place.clone() }, name, file_type);
             if file_type == FileType::Dir {
                 if self.descent.depth() < self.limits.depth {

@@ -4,8 +4,9 @@ use cap_roots::{ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, text_output};
+use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
 
 pub(super) const LIST_ALLOWED_DIRECTORIES: Definition = Definition {

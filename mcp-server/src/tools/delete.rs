@@ -4,8 +4,9 @@ use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, path_property, text_output};
+use super::{Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
 
 pub(super) const DELETE_FILE: Definition = Definition {

@@ -6,8 +6,9 @@ use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, path_property, text_output, to_write};
+use super::{Definition, Effect, answer, input, path_property, text_output, to_write};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::edit::{Edit, apply, unified_diff};
 use crate::work::Work;
 

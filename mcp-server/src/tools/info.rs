@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, path_property, text_output};
+use super::{Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
 
 pub(super) const GET_FILE_INFO: Definition = Definition {

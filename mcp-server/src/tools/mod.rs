@@ -22,44 +22,8 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotation
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
-
-/// What one answer may cost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Most bytes of text in one answer, over all its files.
-    pub(crate) text_bytes: u64,
-    /// Largest file that is answered as media, before base64.
-    pub(crate) media_bytes: u64,
-    /// Most entries in one listing.
-    pub(crate) entries: usize,
-}
-
-/// What every call works with.
-#[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub(crate) roots: Roots,
-    /// The tools that there are, whatever a call can reach.
-    pub(crate) offered: Offered,
-    pub(crate) limits: Limits,
-    pub(crate) hide_host_paths: bool,
-}
-
-impl Context {
-    /// The same for one call. Beside the loops here, each step of the library ends with it: a deletion or a copy stops in the middle of a
-    /// tree.
-    pub(crate) fn until_stopped(&self, work: &Work) -> Context {
-        Context { roots: self.roots.until_cancelled(work.flag()), ..self.clone() }
-    }
-
-    /// How to speak of `path` in an answer: as the caller wrote it, unless host paths are hidden and it may be one.
-    pub(crate) fn label(&self, path: &str) -> String {
-        if !self.hide_host_paths {
-            return cap_roots::escape(path);
-        }
-        self.roots.uri(path).unwrap_or_else(|_| "a path outside".to_owned())
-    }
-}
 
 /// What calling a tool does to files: the hints that it is described with, as the reference server gives them for its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

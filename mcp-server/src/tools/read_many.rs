@@ -6,8 +6,9 @@ use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, text_output};
+use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::page::{self, Part};
 use crate::work::Work;
 

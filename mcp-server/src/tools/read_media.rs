@@ -6,8 +6,9 @@ use cap_roots::{Error, Operation, Result};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::{Context, DRAFT, Definition, Effect, input, path_property};
+use super::{DRAFT, Definition, Effect, input, path_property};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
 
 pub(super) const READ_MEDIA_FILE: Definition = Definition {

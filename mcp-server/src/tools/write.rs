@@ -4,8 +4,9 @@ use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Context, Definition, Effect, answer, input, path_property, text_output, to_write};
+use super::{Definition, Effect, answer, input, path_property, text_output, to_write};
 use crate::arguments::Arguments;
+use crate::context::Context;
 use crate::work::Work;
 
 pub(super) const WRITE_FILE: Definition = Definition {

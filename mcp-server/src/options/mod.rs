@@ -1,11 +1,16 @@
 //! The command line. What a configuration file adds to it is in `settings`.
 
+mod grant;
+
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cap_roots::{Access, config};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
+
+pub(crate) use grant::Grant;
+use grant::{named, rule};
 
 /// A filesystem MCP server that is really confined.
 ///
@@ -150,31 +155,6 @@ impl From<ClientRoots> for config::ClientRoots {
     }
 }
 
-/// A directory that the operator named.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Grant {
-    pub(crate) name: Option<String>,
-    pub(crate) path: PathBuf,
-    pub(crate) access: Access,
-}
-
-impl Grant {
-    pub(crate) fn for_library(&self) -> cap_roots::Grant {
-        let grant = cap_roots::Grant::new(&self.path).access(self.access);
-        match &self.name {
-            Some(name) => grant.name(name),
-            None => grant,
-        }
-    }
-
-    /// The arguments that grant the same: what a person may copy from one place to another without widening it.
-    pub(crate) fn arguments(&self, host_path: &Path) -> [String; 2] {
-        let option = if self.access == Access::Write { "--rw" } else { "--ro" };
-        let name = self.name.as_ref().map(|name| format!("{name}=")).unwrap_or_default();
-        [option.to_owned(), format!("{name}{}", host_path.display())]
-    }
-}
-
 impl Options {
     /// The rules of --rule, or the line that says which cannot be read. Globs are read by the library.
     pub(crate) fn rules(&self) -> Result<Vec<(String, Access)>, String> {
@@ -256,51 +236,14 @@ impl Options {
     }
 }
 
-/// `NAME=DIR` or `DIR`. What stands before the first `=` is a name only if it has the characters of one: paths may hold `=`.
-fn named(text: &OsString, access: Access) -> Grant {
-    let is_name =
-        |name: &str| !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'));
-    match text.to_str().and_then(|text| text.split_once('=')) {
-        Some((name, path)) if is_name(name) => Grant { name: Some(name.to_owned()), path: path.into(), access },
-        _ => Grant { name: None, path: text.into(), access },
-    }
-}
-
-/// `GLOB=ACCESS`, split at the last `=`: globs may hold one.
-fn rule(text: &str) -> Result<(String, Access), String> {
-    let access =
-        |name: &str| [Access::None, Access::List, Access::Read, Access::Write].into_iter().find(|a| a.to_string() == name);
-    let (glob, name) = text.rsplit_once('=').unwrap_or((text, ""));
-    match access(name) {
-        Some(access) => Ok((glob.to_owned(), access)),
-        None => Err(format!(
-            "invalid-argument: the rule {text:?} does not end with =none, =list, =read or =write; give it as in --rule '**/.env=none'"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn options(line: &str) -> Options {
         Options::of(line).0
-    }
-
-    #[test]
-    fn rules_are_read() {
-        for (text, glob, access) in [
-            ("a=none", "a", Access::None),
-            ("a=b=list", "a=b", Access::List),
-            ("**/x=write", "**/x", Access::Write),
-            ("=read", "", Access::Read),
-        ] {
-            assert_eq!(rule(text).unwrap(), (glob.to_owned(), access));
-        }
-        for text in ["", "a", "a=", "a=Read", "a=rw", "none", "a=read "] {
-            let line = rule(text).unwrap_err();
-            assert!(line.starts_with("invalid-argument: the rule ") && line.contains(&format!("{text:?}")), "{line}");
-        }
     }
 
     /// Catches: a line to copy that allows more than was allowed.
