@@ -105,13 +105,19 @@ impl File {
         let hint = usize::try_from(left.min(HINT_LIMIT)).unwrap_or(0);
         let mut bytes = Vec::new();
         bytes.try_reserve(hint.saturating_add(1)).map_err(|_| ErrorKind::Limit)?;
-        (&self.file).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| Error::from_io(&error))?;
+        // Piece by piece, each of which checks: a large file on a slow disk ends soon once its call is withdrawn.
+        Read::by_ref(self).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(refusal)?;
         self.live()?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
             return Err(Error::too_large(limit));
         }
         Ok(bytes)
     }
+}
+
+/// A refusal of ours travels inside an `io::Error`.
+fn refusal(error: io::Error) -> Error {
+    error.downcast::<Error>().unwrap_or_else(|error| Error::from_io(&error))
 }
 
 impl Read for File {
@@ -169,6 +175,29 @@ mod tests {
         let mut file = roots.open("f").unwrap();
         file.seek(SeekFrom::Start(8)).unwrap();
         assert_eq!(file.read_all(5).unwrap(), b"90");
+    }
+
+    /// Catches: a file that is read to its end although nobody waits for it any more.
+    #[test]
+    fn a_withdrawn_call_stops_reading_in_the_middle() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        const LEN: u64 = 256 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::File::create(folder.path().join("f")).unwrap().set_len(LEN).unwrap();
+        let flag = Arc::new(AtomicBool::new(false));
+        let roots = Roots::builder().root(folder.path(), Access::Read).open().unwrap().until_cancelled(&flag);
+        let mut file = roots.open("f").unwrap();
+        // Of the same open file, so it shows how far the reading has come.
+        let mut position = file.file.try_clone().unwrap();
+        let mut seen = position.try_clone().unwrap();
+        let watcher = std::thread::spawn(move || {
+            while seen.stream_position().unwrap() == 0 {}
+            flag.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(file.read_all(LEN).unwrap_err().kind(), ErrorKind::Cancelled);
+        watcher.join().unwrap();
+        assert!(position.stream_position().unwrap() < LEN);
     }
 
     /// Sixteen exbibytes of nothing: refused, or read until a limit, never set aside.
