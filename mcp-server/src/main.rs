@@ -16,6 +16,7 @@ mod resources;
 mod serve;
 mod server;
 mod settings;
+mod shutdown;
 mod signals;
 mod start;
 mod tools;

@@ -1,6 +1,7 @@
 //! The server at work: roots and settings to a transport, until the client leaves.
 
 use std::io::{self, IsTerminal};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rmcp::transport::stdio;
 use crate::context::Context;
 use crate::server::{self, Server};
 use crate::settings::Settings;
-use crate::{client_roots, fail, signals, start};
+use crate::{client_roots, fail, shutdown, signals, start};
 
 /// Threads for the protocol's own input and output, beside those of the calls and of their clients' roots: what hangs must not stop the others'
 /// answers.
@@ -49,8 +50,25 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
         let (input, output) = stdio();
         let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
         let transport = client.watch(transport);
-        match Server::new(context, client, deadline).serve(transport).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+        let mut asked = pin!(shutdown::asked());
+        let begun = tokio::select! {
+            begun = Server::new(context, client, deadline).serve(transport) => begun,
+            () = &mut asked => return Ok(()),
+        };
+        match begun {
+            Ok(running) => {
+                let running_on = running.cancellation_token();
+                let mut done = pin!(running.waiting());
+                let done = tokio::select! {
+                    done = &mut done => done,
+                    () = asked => {
+                        // Calls that are at work are stopped, and answered.
+                        running_on.cancel();
+                        done.await
+                    }
+                };
+                done.map(drop).map_err(io::Error::other)
+            }
             // A client that leaves before it has said anything is no fault.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
