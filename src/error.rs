@@ -271,6 +271,12 @@ impl Error {
         Self::detailed(ErrorKind::InvalidArgument, Detail::Message(message.into()))
     }
 
+    /// A `not-granted` with a message of the tool's author, under the same rules as [`Error::invalid_argument`].
+    #[must_use]
+    pub fn not_granted(message: impl Into<String>) -> Self {
+        Self::detailed(ErrorKind::NotGranted, Detail::Message(message.into()))
+    }
+
     /// A `no-match` with a message of the tool's author, under the same rules as [`Error::invalid_argument`].
     #[must_use]
     pub fn no_match(message: impl Into<String>) -> Self {

@@ -15,6 +15,9 @@ use crate::settings::Settings;
 /// How long a client is waited for that was asked for its roots.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// Most directories that [`ClientRoots::trust`] opens for one client.
+const TRUSTED: usize = 32;
+
 /// Most entries of a list that are told of one by one.
 const TOLD: usize = 8;
 
@@ -40,6 +43,12 @@ pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<Cli
 fn limited(client: ClientRoots, settings: &Settings) -> ClientRoots {
     let call = Duration::from_secs(settings.seconds);
     client.deadline(ANSWER.min(call)).disk_deadline(call)
+}
+
+/// Most roots that calls may be at work in at once, as far as they can be told apart.
+pub(crate) fn count(settings: &Settings, roots: &Roots) -> usize {
+    let named = roots.list().count();
+    if named == 0 && settings.trusts_clients() { TRUSTED } else { named }
 }
 
 /// Most that any client may get: what tools are offered for.

@@ -19,12 +19,15 @@ mod settings;
 mod shutdown;
 mod signals;
 mod start;
+mod stdio;
 mod tools;
+mod turns;
 mod work;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cap_roots::{Roots, config};
 
@@ -55,7 +58,7 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<
     let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete);
     let context = Context { roots, offered, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
     match (&options.call, &options.explain) {
-        (Some(tool), _) => signals::ignore_size_limit_by_itself().and_then(|()| once::call(&context, tool, &options.args)),
+        (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),
         (None, Some(path)) => once::explain(&context, path),
         (None, None) => serve::serve(context, settings),
     }

@@ -1,28 +1,33 @@
 //! Without a client: one call, or one explanation. For people, scripts and first tries.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use cap_roots::{Error, ErrorKind, Operation};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::tools;
 use crate::work::Work;
+use crate::{server, shutdown, signals, tools};
 
 const REFUSED: u8 = 1;
 /// As `clap` ends for a command line that does not parse.
 pub(crate) const MISUSE: u8 = 2;
 
+/// Most bytes of arguments that are read from standard input: those of a message.
+const ARGUMENTS: u64 = 64 << 20;
+
 /// `--call`: the answer on standard output, a refusal on standard error.
-pub(crate) fn call(context: &Context, tool: &str, arguments: &str) -> io::Result<ExitCode> {
-    let outcome =
-        match serde_json::from_str(arguments) {
-            Ok(Value::Object(arguments)) => tools::call(context, &Work::default(), tool, arguments),
-            _ => Err(Error::invalid_argument("the arguments are not a JSON object")
-                .advise("give them as in --args '{\"path\":\".\"}'")),
-        };
+pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Duration) -> io::Result<ExitCode> {
+    let read = if arguments == "-" { read_arguments()? } else { arguments.to_owned() };
+    let outcome = match serde_json::from_str(&read) {
+        Ok(Value::Object(arguments)) => run(context, tool, arguments, deadline)?,
+        _ => Err(Error::invalid_argument("the arguments are not a JSON object")
+            .advise("give them as in --args '{\"path\":\".\"}', or by standard input with --args -")),
+    };
     match outcome {
         Ok(result) => print(&result).map(|()| ExitCode::SUCCESS),
         Err(error) => {
@@ -31,6 +36,36 @@ pub(crate) fn call(context: &Context, tool: &str, arguments: &str) -> io::Result
             Ok(ExitCode::from(if misuse { MISUSE } else { REFUSED }))
         }
     }
+}
+
+/// What stands on standard input; nothing that parses where that is too much or no text.
+fn read_arguments() -> io::Result<String> {
+    let mut arguments = Vec::new();
+    io::stdin().take(ARGUMENTS + 1).read_to_end(&mut arguments)?;
+    let fits = u64::try_from(arguments.len()).is_ok_and(|length| length <= ARGUMENTS);
+    Ok(String::from_utf8(arguments).ok().filter(|_| fits).unwrap_or_default())
+}
+
+/// The call on a thread of its own, until it is done, its time is over, or the process is asked to end.
+fn run(context: &Context, tool: &str, arguments: JsonObject, deadline: Duration) -> io::Result<Result<CallToolResult, Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
+    let outcome = runtime.block_on(async {
+        signals::ignore_size_limit()?;
+        let work = Work::default();
+        let (context, tool, at_work) = (context.clone(), tool.to_owned(), work.clone());
+        let call = tokio::task::spawn_blocking(move || tools::call(&context, &at_work, &tool, arguments));
+        let working = async { call.await.map_err(|fault| ErrorData::internal_error(fault.to_string(), None)) };
+        let stopped = async {
+            tokio::select! {
+                () = shutdown::asked() => ErrorKind::Cancelled,
+                () = tokio::time::sleep(deadline) => ErrorKind::Timeout,
+            }
+        };
+        server::outcome(working, stopped, || work.stop(), server::GRACE).await.map_err(io::Error::other)
+    });
+    // A thread that the system does not let go must not hold the end.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// The content on standard output, so that it can be piped; notices on standard error.

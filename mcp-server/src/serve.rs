@@ -8,21 +8,17 @@ use std::time::Duration;
 
 use cap_roots_rmcp::ClientRoots;
 use rmcp::ServiceExt;
-use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::stdio;
+use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::transport::Transport;
 
 use crate::context::Context;
-use crate::server::{self, Server};
+use crate::server::Server;
 use crate::settings::Settings;
+use crate::stdio::{self, Limits};
+use crate::turns::Turns;
 use crate::{client_roots, fail, shutdown, signals, start};
 
-/// Threads for the protocol's own input and output, beside those of the calls and of their clients' roots: what hangs must not stop the others'
-/// answers.
-const IO_THREADS: usize = 8;
-/// Longest message that is taken, as JSON. A longer one is dropped by the protocol library, without an answer.
-const MESSAGE_BYTES: usize = 64 << 20;
-/// How long threads that are still at work may take to end once the client has gone and the protocol library has waited for answers.
+/// How long threads that are still at work may take to end once the protocol is over, and how long a client may take to read its last answers.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
@@ -37,9 +33,10 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
         start::hint(&context, settings)?;
     }
     let deadline = Duration::from_secs(settings.seconds);
+    let turns = Turns::new(client_roots::count(settings, &context.roots));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(server::CALLS + ClientRoots::THREADS + IO_THREADS)
+        .max_blocking_threads(turns.most() + ClientRoots::THREADS)
         .enable_all()
         .build()?;
     {
@@ -47,36 +44,54 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
         signals::ignore_size_limit()?;
     }
     let ended = runtime.block_on(async {
-        let (input, output) = stdio();
-        let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES);
-        let transport = client.watch(transport);
-        let mut asked = pin!(shutdown::asked());
-        let begun = tokio::select! {
-            begun = Server::new(context, client, deadline).serve(transport) => begun,
-            () = &mut asked => return Ok(()),
+        let (transport, streams) = stdio::open(Limits::default())?;
+        let watched = client.watch(transport);
+        let server = Server::new(context, client, deadline, turns.clone());
+        let stopped = async {
+            tokio::select! {
+                () = shutdown::asked() => (),
+                () = streams.stopped() => (),
+            }
         };
-        match begun {
-            Ok(running) => {
-                let running_on = running.cancellation_token();
-                let mut done = pin!(running.waiting());
-                let done = tokio::select! {
-                    done = &mut done => done,
-                    () = asked => {
-                        // Calls that are at work are stopped, and answered.
-                        running_on.cancel();
-                        done.await
-                    }
-                };
-                done.map(drop).map_err(io::Error::other)
-            }
-            // A client that leaves before it has said anything is no fault.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-                Err(io::Error::other("the client began with something else than a request of the protocol"))
-            }
-            Err(error) => Err(io::Error::other(error)),
-        }
+        let ended = until(stopped, server, watched).await;
+        // What is stopped takes away what it has begun; only then the process may end.
+        let _ = tokio::time::timeout(GRACE, turns.idle()).await;
+        streams.finish(GRACE);
+        ended
     });
-    runtime.shutdown_timeout(GRACE);
+    // A thread that the system does not let go must not hold the end.
+    runtime.shutdown_background();
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Serves until the client has left, or until it is `stopped`: then calls that are at work are told to end, and answered.
+async fn until(
+    stopped: impl Future<Output = ()>,
+    server: Server,
+    transport: impl Transport<RoleServer, Error = io::Error> + 'static,
+) -> io::Result<()> {
+    let mut stopped = pin!(stopped);
+    let begun = tokio::select! {
+        begun = server.serve(transport) => begun,
+        () = &mut stopped => return Ok(()),
+    };
+    let running = match begun {
+        Ok(running) => running,
+        // A client that leaves before it has said anything is no fault.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
+            return Err(io::Error::other("the client began with something else than a request of the protocol"));
+        }
+        Err(error) => return Err(io::Error::other(error)),
+    };
+    let stop = running.cancellation_token();
+    let mut done = pin!(running.waiting());
+    let done = tokio::select! {
+        done = &mut done => done,
+        () = stopped => {
+            stop.cancel();
+            done.await
+        }
+    };
+    done.map(drop).map_err(io::Error::other)
 }

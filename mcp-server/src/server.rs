@@ -1,8 +1,8 @@
 //! The MCP side: requests in, answers out. Dual era as rmcp serves it: nothing here depends on a session.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use cap_roots::{Error, ErrorKind, Roots};
@@ -14,25 +14,23 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
-use tokio::sync::Semaphore;
 
 use crate::context::Context;
 use crate::resources;
+use crate::stdio::Slot;
 use crate::tools;
+use crate::turns::{self, Length, Turns};
 use crate::work::Work;
 
-/// Most calls that are at work at once; further ones wait for their turn.
-pub(crate) const CALLS: usize = 16;
-
 /// How long a call that was stopped is waited for. What it has changed it has changed, and is not to be answered as if it had not.
-const GRACE: Duration = Duration::from_secs(1);
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 const INSTRUCTIONS: &str = "Files below the allowed directories can be listed and read, and changed where the operator allows it; \
     list_allowed_directories shows them. A path is absolute, relative to the first allowed directory, or root://NAME/relative/path. A \
     refusal starts with a code such as not-found or outside-roots and says what to do; repeating the same call does not help.";
 
 /// What came of a call: its result or refusal; outside, a fault of the server itself.
-type Outcome<T> = Result<cap_roots::Result<T>, ErrorData>;
+pub(crate) type Outcome<T> = Result<cap_roots::Result<T>, ErrorData>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
@@ -40,18 +38,26 @@ pub(crate) struct Server {
     /// Who says what a call works in.
     client: ClientRoots,
     deadline: Duration,
-    turns: Arc<Semaphore>,
+    turns: Turns,
+}
+
+/// What a call needs before it begins.
+struct Needs {
+    /// The names of the roots that it is in, by the text of its paths.
+    roots: BTreeSet<String>,
+    length: Length,
 }
 
 impl Server {
-    pub(crate) fn new(context: Context, client: ClientRoots, deadline: Duration) -> Self {
-        Self { context, client, deadline, turns: Arc::new(Semaphore::new(CALLS)) }
+    pub(crate) fn new(context: Context, client: ClientRoots, deadline: Duration, turns: Turns) -> Self {
+        Self { context, client, deadline, turns }
     }
 
     /// One call in `roots`, until it is done, its client withdraws it, or its time is over.
     async fn run<T: Send + 'static>(
         &self,
         roots: Roots,
+        needs: Needs,
         request: &RequestContext<RoleServer>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
@@ -63,7 +69,8 @@ impl Server {
             }
         };
         let context = Context { roots, ..self.context.clone() };
-        outcome(self.work(context, work.clone(), call), stopped, || work.stop(), GRACE).await
+        let slot = request.extensions.get::<Slot>();
+        outcome(self.work(context, work.clone(), needs, slot, call), stopped, || work.stop(), GRACE).await
     }
 
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.
@@ -71,13 +78,18 @@ impl Server {
         &self,
         context: Context,
         work: Work,
+        needs: Needs,
+        slot: Option<&Slot>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
-        let closed = |_| ErrorData::internal_error("the server is closing", None);
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(closed)?;
+        let turn = self.turns.take(&needs.roots, needs.length).await;
+        if let Some(slot) = slot {
+            slot.keep(turn.clone());
+        }
+        let working = self.turns.begin().await;
         let call = move || {
             // Given back when the thread comes back, and not when the call was answered.
-            let _turn = turn;
+            let _held = (turn, working);
             call(&context, &work)
         };
         match tokio::task::spawn_blocking(call).await {
@@ -92,7 +104,7 @@ impl Server {
 
 /// The outcome of `working`. Once `stopped` tells why, `stop` asks it to end; what it has done by then is its answer, and anything else is
 /// that it was stopped.
-async fn outcome<T>(
+pub(crate) async fn outcome<T>(
     working: impl Future<Output = Outcome<T>>,
     stopped: impl Future<Output = ErrorKind>,
     stop: impl FnOnce(),
@@ -137,11 +149,15 @@ impl ServerHandler for Server {
             Err(answer) => return answer,
         };
         let changes = tools::changes_files(&request.name);
+        let needs = Needs {
+            roots: request.arguments.as_ref().map(|arguments| turns::roots(&roots, arguments)).unwrap_or_default(),
+            length: if tools::is_long(&request.name) { Length::Long } else { Length::Short },
+        };
         let call = move |context: &Context, work: &Work| {
             let arguments = request.arguments.unwrap_or_default();
             tools::call(context, work, &request.name, arguments)
         };
-        let outcome = self.run(roots, &context, call).await?;
+        let outcome = self.run(roots, needs, &context, call).await?;
         // The disk may still be at it, and a deletion may have come half-way.
         let advise = |error: Error| match error.kind() {
             ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
@@ -182,8 +198,9 @@ impl ServerHandler for Server {
             Err(answer) => return answer,
         };
         let uri = request.uri.clone();
+        let needs = Needs { roots: turns::root(&roots, &uri).into_iter().collect(), length: Length::Short };
         let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
-        match self.run(roots, &context, read).await? {
+        match self.run(roots, needs, &context, read).await? {
             Ok(contents) => Ok(contents.into()),
             Err(error) => Err(resources::refused(&self.context, &error, &uri)),
         }

@@ -18,10 +18,3 @@ pub(crate) fn ignore_size_limit() -> io::Result<()> {
 pub(crate) fn ignore_size_limit() -> io::Result<()> {
     Ok(())
 }
-
-/// The same where there is no runtime.
-pub(crate) fn ignore_size_limit_by_itself() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let _entered = runtime.enter();
-    ignore_size_limit()
-}

@@ -31,19 +31,27 @@ fn schema() -> Value {
 
 fn run(context: &Context, _: &Work, _: &Arguments) -> Result<CallToolResult> {
     let mut lines = vec!["Allowed directories:".to_owned()];
-    let mut absent = Vec::new();
+    let (mut absent, mut expired) = (Vec::new(), Vec::new());
     for root in context.roots.list() {
         // The one answer that tells host paths, to whoever the operator lets use them.
         let line = if context.hide_host_paths { root.uri() } else { root.host_path().display().to_string() };
-        if root.is_absent() {
+        let state = context.roots.explain(root.uri(), Operation::Metadata).verdict();
+        if state == Err(ErrorKind::Expired) {
+            expired.push(line);
+        } else if root.is_absent() {
             absent.push(line);
         } else {
             lines.push(line);
         }
     }
-    if lines.len() == 1 && absent.is_empty() {
+    if lines.len() == 1 && absent.is_empty() && expired.is_empty() {
         return Err(ErrorKind::NoRoots.into());
     }
-    let notice = (!absent.is_empty()).then(|| format!("Missing now: {}", absent.join(", ")));
+    let notices: Vec<_> = [("Missing now", absent), ("Expired, until the operator grants them again", expired)]
+        .into_iter()
+        .filter(|(_, roots)| !roots.is_empty())
+        .map(|(why, roots)| format!("{why}: {}", roots.join(", ")))
+        .collect();
+    let notice = (!notices.is_empty()).then(|| notices.join("; "));
     Ok(answer(lines.join("\n"), notice))
 }

@@ -120,6 +120,11 @@ pub(crate) fn changes_files(name: &str) -> bool {
     TOOLS.iter().any(|tool| tool.name == name && tool.effect != Effect::Reads)
 }
 
+/// Whether a call of this tool walks a tree or reads files of any size, so that short ones must not wait behind it.
+pub(crate) fn is_long(name: &str) -> bool {
+    ["directory_tree", "search_files", "search_file_contents", "delete_directory", "copy_file"].contains(&name)
+}
+
 fn describe(tool: &Definition) -> Tool {
     let mut described = Tool::new(tool.name, tool.description, object((tool.input)()));
     described.title = Some(tool.title.to_owned());
@@ -137,12 +142,24 @@ fn object(schema: Value) -> Arc<JsonObject> {
 
 /// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
 pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
-    let tool = context.offered.tools().find(|tool| tool.name == name).ok_or_else(|| {
-        let names: Vec<_> = context.offered.tools().map(|tool| tool.name).collect();
-        Error::invalid_argument(format!("there is no tool {name:?}; the tools are {}", names.join(", ")))
-            .advise("call one of them")
-    })?;
+    let tool = context.offered.tools().find(|tool| tool.name == name).ok_or_else(|| not_offered(context, name))?;
     (tool.run)(&context.until_stopped(work), work, &Arguments(arguments))
+}
+
+/// Why there is no such tool: nothing allows it here, or it is none of ours.
+fn not_offered(context: &Context, name: &str) -> Error {
+    let names: Vec<_> = context.offered.tools().map(|tool| tool.name).collect();
+    let names = names.join(", ");
+    let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+        return Error::invalid_argument(format!("there is no tool {name:?}; the tools are {names}")).advise("call one of them");
+    };
+    let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
+    let is_short_of_access = !context.roots.list().any(|root| root.access() >= needed);
+    Error::not_granted(format!("no directory allows {name}; the tools are {names}")).advise(match needed {
+        _ if !is_short_of_access => "call one of them, or ask the operator to start the server without --no-delete",
+        Access::Write => "call one of them, or ask the operator for a directory that may be written (--rw DIR)",
+        _ => "call one of them, or ask the operator for more access",
+    })
 }
 
 /// A schema of an object with these properties. Unknown arguments are allowed, and ignored.

@@ -1,0 +1,76 @@
+//! Requests that have no answer yet, and what each of them holds.
+//!
+//! May touch: the budget, the turns of calls. A request holds its part of the memory and the turn of its call until its answer is written:
+//! a client that does not read is not worked for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::RequestId;
+use tokio::sync::watch;
+
+use super::budget::Share;
+use crate::turns::Turn;
+
+/// What a request holds. In its extensions as well, so that it lasts as long as the longer of its call and its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    _share: Share,
+    turn: Mutex<Option<Turn>>,
+}
+
+impl Slot {
+    pub(super) fn new(share: Share) -> Self {
+        Self(Arc::new(Held { _share: share, turn: Mutex::default() }))
+    }
+
+    /// Keeps the turn until the answer is written.
+    pub(crate) fn keep(&self, turn: Turn) {
+        *lock(&self.0.turn) = Some(turn);
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    slots: Mutex<HashMap<RequestId, Slot>>,
+    count: watch::Sender<usize>,
+}
+
+impl Unanswered {
+    pub(super) fn new() -> Self {
+        Self { slots: Mutex::default(), count: watch::Sender::new(0) }
+    }
+
+    /// A request that came in; false if one of its id is there.
+    #[must_use]
+    pub(super) fn begin(&self, id: &RequestId, slot: &Slot) -> bool {
+        let mut slots = lock(&self.slots);
+        if slots.contains_key(id) {
+            return false;
+        }
+        slots.insert(id.clone(), slot.clone());
+        self.count.send_replace(slots.len());
+        true
+    }
+
+    /// A request that is answered now, or withdrawn, so that it gets no answer.
+    pub(super) fn end(&self, id: &RequestId) -> Option<Slot> {
+        let mut slots = lock(&self.slots);
+        let slot = slots.remove(id);
+        self.count.send_replace(slots.len());
+        slot
+    }
+
+    /// Waits until there are none.
+    pub(super) async fn none(&self) {
+        // The sender is ours, so it cannot be gone.
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
