@@ -1,6 +1,5 @@
 //! The MCP side: requests in, answers out. Dual era as rmcp serves it: nothing here depends on a session.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::context::Context;
 use crate::resources;
 use crate::stdio::Slot;
 use crate::tools;
-use crate::turns::{self, Length, Turns};
+use crate::turns::{Length, Needs, Turns};
 use crate::work::Work;
 
 /// How long a call that was stopped is waited for. What it has changed it has changed, and is not to be answered as if it had not.
@@ -39,13 +38,6 @@ pub(crate) struct Server {
     client: ClientRoots,
     deadline: Duration,
     turns: Turns,
-}
-
-/// What a call needs before it begins.
-struct Needs {
-    /// The names of the roots that it is in, by the text of its paths.
-    roots: BTreeSet<String>,
-    length: Length,
 }
 
 impl Server {
@@ -82,7 +74,7 @@ impl Server {
         slot: Option<&Slot>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
-        let turn = self.turns.take(&needs.roots, needs.length).await;
+        let turn = self.turns.take(needs).await;
         if let Some(slot) = slot {
             slot.keep(turn.clone());
         }
@@ -149,10 +141,8 @@ impl ServerHandler for Server {
             Err(answer) => return answer,
         };
         let changes = tools::changes_files(&request.name);
-        let needs = Needs {
-            roots: request.arguments.as_ref().map(|arguments| turns::roots(&roots, arguments)).unwrap_or_default(),
-            length: if tools::is_long(&request.name) { Length::Long } else { Length::Short },
-        };
+        let length = if tools::is_long(&request.name) { Length::Long } else { Length::Short };
+        let needs = Needs::of_call(&roots, request.arguments.as_ref(), length);
         let call = move |context: &Context, work: &Work| {
             let arguments = request.arguments.unwrap_or_default();
             tools::call(context, work, &request.name, arguments)
@@ -198,7 +188,7 @@ impl ServerHandler for Server {
             Err(answer) => return answer,
         };
         let uri = request.uri.clone();
-        let needs = Needs { roots: turns::root(&roots, &uri).into_iter().collect(), length: Length::Short };
+        let needs = Needs::of_resource(&roots, &uri);
         let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
         match self.run(roots, needs, &context, read).await? {
             Ok(contents) => Ok(contents.into()),

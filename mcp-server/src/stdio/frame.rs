@@ -70,10 +70,10 @@ pub(super) fn read(line: &[u8]) -> Frame {
     let Ok((value, twice)) = unique::read(text) else {
         return Frame::Fault(Fault::parse("the message is not JSON, or is nested too deeply"));
     };
-    message(value, twice).map_or_else(Frame::Fault, |message| Frame::Message(Box::new(message)))
+    message(value, twice).unwrap_or_else(Frame::Fault)
 }
 
-fn message(value: Value, twice: bool) -> Result<Message, Fault> {
+fn message(value: Value, twice: bool) -> Result<Frame, Fault> {
     let object = match &value {
         Value::Object(object) => object,
         Value::Array(_) => {
@@ -89,6 +89,7 @@ fn message(value: Value, twice: bool) -> Result<Message, Fault> {
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return is("the member \"jsonrpc\" must be \"2.0\"");
     }
+    let mut is_notification = false;
     if let Some(method) = object.get("method") {
         if !method.is_string() {
             return is("the member \"method\" must be a string");
@@ -96,9 +97,17 @@ fn message(value: Value, twice: bool) -> Result<Message, Fault> {
         if object.contains_key("id") && id.is_null() {
             return is("the member \"id\" must be a string or an integer");
         }
+        if object.get("params").is_some_and(|params| !(params.is_object() || params.is_array() || params.is_null())) {
+            return is("the member \"params\" must be an object");
+        }
+        is_notification = !["id", "result", "error"].iter().any(|member| object.contains_key(*member));
     }
-    serde_json::from_value(value)
-        .map_err(|_| Fault::invalid(id, "the message is neither a request nor a notification nor a response"))
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Frame::Message(Box::new(message))),
+        // One that the protocol has no use for: notifications are never answered.
+        Err(_) if is_notification => Ok(Frame::Nothing),
+        Err(_) => is("the message is neither a request nor a notification nor a response"),
+    }
 }
 
 /// The id that a fault is answered with. That of a response is an id of ours, and means another request where the client reads it.

@@ -1,7 +1,7 @@
 //! A session by its raw messages: for answers as they are on the wire, and calls that end in another order than they began.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -54,7 +54,12 @@ impl Session {
         session
     }
 
-    pub(crate) fn send(&mut self, id: Option<usize>, method: &str, mut params: Value) {
+    pub(crate) fn send(&mut self, id: Option<usize>, method: &str, params: Value) {
+        let message = self.message(id, method, params);
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn message(&self, id: Option<usize>, method: &str, mut params: Value) -> Value {
         if self.modern {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
@@ -64,7 +69,7 @@ impl Session {
         if let Some(id) = id {
             message["id"] = id.into();
         }
-        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+        message
     }
 
     /// The answer to `id`; others are kept.
@@ -74,6 +79,14 @@ impl Session {
         }
         let at = self.kept.iter().position(|answer| answer["id"] == id).unwrap();
         self.kept.swap_remove(at)
+    }
+
+    /// The answer to `id`, if one comes before the server ends.
+    pub(crate) fn answer_if_any(&mut self, id: usize) -> Option<Value> {
+        while !self.has_answer(id) {
+            self.kept.push(self.answers.recv_timeout(HANG).ok()?);
+        }
+        Some(self.answer(id))
     }
 
     pub(crate) fn has_answer(&mut self, id: usize) -> bool {
@@ -104,17 +117,55 @@ impl Session {
         if self.modern { -32602 } else { -32002 }
     }
 
-    pub(crate) fn end(mut self) {
-        self.input = None;
-        for _ in 0..HANG.as_millis() / 20 {
-            if self.server.try_wait().unwrap().is_some() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.server.kill().unwrap();
-        panic!("the server outlives its client");
+    /// Bytes as they are.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
     }
+
+    /// A request as a line, with its end.
+    pub(crate) fn line(&self, id: usize, method: &str, params: Value) -> String {
+        format!("{}\n", self.message(Some(id), method, params))
+    }
+
+    /// The next answer, whatever it is to.
+    pub(crate) fn next(&mut self) -> Value {
+        if self.kept.is_empty() { self.answers.recv_timeout(HANG).expect("no answer") } else { self.kept.remove(0) }
+    }
+
+    /// Nothing more is sent.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// SIGTERM or another signal, by name.
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.server, name);
+    }
+
+    pub(crate) fn end(mut self) {
+        self.close();
+        self.wait();
+    }
+
+    /// How the server ends by itself.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        wait(&mut self.server)
+    }
+}
+
+pub(crate) fn signal(server: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &server.id().to_string()]).status().unwrap().success());
+}
+
+pub(crate) fn wait(server: &mut Child) -> ExitStatus {
+    for _ in 0..HANG.as_millis() / 20 {
+        if let Some(status) = server.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.kill().unwrap();
+    panic!("the server outlives its client");
 }
 
 /// What a refused read says: JSON-RPC's code and ours. The data of what is not there is its URI alone.
