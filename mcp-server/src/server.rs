@@ -141,8 +141,9 @@ impl ServerHandler for Server {
             Err(answer) => return answer,
         };
         let changes = tools::changes_files(&request.name);
-        let length = if tools::is_long(&request.name) { Length::Long } else { Length::Short };
-        let needs = Needs::of_call(&roots, request.arguments.as_ref(), length);
+        let arguments = request.arguments.as_ref();
+        let length = if tools::is_long(&request.name, arguments) { Length::Long } else { Length::Short };
+        let needs = Needs::of_call(&roots, arguments, length);
         let call = move |context: &Context, work: &Work| {
             let arguments = request.arguments.unwrap_or_default();
             tools::call(context, work, &request.name, arguments)

@@ -14,7 +14,7 @@ use support::{call, client, code, eras, offered, text, tree, workspace};
 const WRITING: [&str; 8] =
     ["write_file", "edit_file", "append_file", "create_directory", "move_file", "copy_file", "delete_file", "delete_directory"];
 
-/// PROTO-03: read-only means that the tools are not there, and are refused when they are called all the same.
+/// PROTO-03: read-only means that the tools are not there, and are refused when they are called all the same, with what would allow them.
 #[tokio::test]
 async fn a_read_only_server_has_no_writing_tools() {
     let (_folder, ws) = workspace();
@@ -29,8 +29,9 @@ async fn a_read_only_server_has_no_writing_tools() {
                 "path": "a.txt", "content": "x", "edits": [], "source": "a.txt", "destination": "n", "recursive": true
             });
             let answer = call(&client, tool, arguments).await;
-            assert_eq!(code(&answer).as_deref(), Some("invalid-argument"), "{tool}");
-            assert!(text(&answer).contains("there is no tool"), "{}", text(&answer));
+            assert_eq!(code(&answer).as_deref(), Some("not-granted"), "{tool}");
+            let said = text(&answer);
+            assert!(said.contains(&format!("no directory allows {tool}")) && said.contains("--rw DIR"), "{said}");
         }
         client.cancel().await.unwrap();
     }
@@ -66,8 +67,9 @@ async fn without_deletion_nothing_goes_away() {
     let tools = offered(&client).await;
     assert_eq!(tools.len(), 14);
     for (tool, arguments, want) in [
-        ("delete_file", json!({ "path": "a.txt" }), Some("invalid-argument")),
-        ("delete_directory", json!({ "path": "sub", "recursive": true }), Some("invalid-argument")),
+        ("delete_file", json!({ "path": "a.txt" }), Some("not-granted")),
+        ("delete_directory", json!({ "path": "sub", "recursive": true }), Some("not-granted")),
+        ("no_such_tool", json!({}), Some("invalid-argument")),
         ("move_file", json!({ "source": "a.txt", "destination": "root://other/a.txt" }), Some("cross-root")),
         ("move_file", json!({ "source": "a.txt", "destination": "sub/b.md" }), Some("already-exists")),
         ("move_file", json!({ "source": "a.txt", "destination": "b.txt" }), None),
@@ -77,6 +79,7 @@ async fn without_deletion_nothing_goes_away() {
     ] {
         let answer = call(&client, tool, arguments.clone()).await;
         assert_eq!(code(&answer).as_deref(), want, "{tool} {arguments}: {}", text(&answer));
+        assert_eq!(text(&answer).contains("--no-delete"), tool.starts_with("delete"), "{}", text(&answer));
     }
     client.cancel().await.unwrap();
 }

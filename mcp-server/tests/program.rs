@@ -7,11 +7,11 @@
 mod support;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use support::wire::Session;
+use support::wire::{self, Session};
 use support::{SERVER, eras, run};
 
 fn folder() -> tempfile::TempDir {
@@ -36,10 +36,98 @@ fn one_call_without_a_client() {
         assert_eq!((out.as_str(), status), ("", 2), "{tool} {arguments}");
         assert!(err.starts_with("invalid-argument: ") && err.lines().count() == 1, "{err}");
     }
+    // What is there and not allowed is a refusal, and not misuse.
+    let refused = |arguments: &[&str], option| {
+        let (out, err, status) = run(folder.path(), arguments);
+        assert_eq!((out.as_str(), status), ("", 1), "{err}");
+        assert!(err.starts_with("not-granted: ") && err.contains(option) && err.lines().count() == 1, "{err}");
+    };
+    refused(&["--call", "write_file", "--args", r#"{"path":"n","content":"x"}"#, "--ro", "ws"], "--rw DIR");
+    refused(&["--call", "delete_file", "--args", r#"{"path":"a.txt"}"#, "--no-delete", "ws"], "--no-delete");
     let wrote = call("write_file", r#"{"path":"n","content":"x"}"#);
     assert_eq!(wrote, ("Successfully wrote to n\n".into(), String::new(), 0));
     assert_eq!(run(folder.path(), &["--args", "{}", "ws"]).2, 2);
     assert_eq!(run(folder.path(), &["--nonsense"]).2, 2);
+}
+
+/// Catches: a call by hand that goes on over its time, or has the status of an answer then.
+#[test]
+fn one_call_ends_in_time() {
+    let folder = folder();
+    if fs::File::create(folder.path().join("ws/endless")).unwrap().set_len(8 << 40).is_err() {
+        return;
+    }
+    let arguments = ["--max-seconds", "1", "--call", "read_text_file", "--args", r#"{"path":"endless","offset":2}"#, "ws"];
+    let (out, err, status) = run(folder.path(), &arguments);
+    assert_eq!((out.as_str(), status), ("", 1));
+    assert!(err.starts_with("timeout: "), "{err}");
+    // Asked to end, it does.
+    let mut called = Command::new(SERVER)
+        .args(["--max-seconds", "600"])
+        .args(&arguments[2..])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    wire::signal(&called, "-TERM");
+    assert_eq!(wire::wait(&mut called).code(), Some(1));
+    let mut err = String::new();
+    called.stderr.unwrap().read_to_string(&mut err).unwrap();
+    assert!(err.starts_with("cancelled: "), "{err}");
+}
+
+/// Catches: a dash that is taken for JSON, and what is no object taken for none.
+#[test]
+fn arguments_come_by_standard_input() {
+    let folder = folder();
+    for (input, status) in
+        [(&br#"{"path":"a.txt"}"#[..], 0), (b"{\"path\":\n\"a.txt\"}\n", 0), (b"", 2), (b"[]", 2), (b"{\"path\":\"\xff\"}", 2)]
+    {
+        let mut called = Command::new(SERVER)
+            .args(["--call", "read_text_file", "--args", "-", "ws"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        called.stdin.take().unwrap().write_all(input).unwrap();
+        let output = called.wait_with_output().unwrap();
+        assert_eq!((output.stdout == b"text\n", output.status.code()), (status == 0, Some(status)), "{input:?}");
+    }
+}
+
+/// ROOTS-07: a directory that is missing at start is told, and served from when it is there; one whose time is over is not told as allowed.
+#[test]
+fn roots_come_and_go_while_the_server_runs() {
+    let folder = folder();
+    let file = folder.path().join("roots.toml");
+    let root = |name: &str, more: &str| format!("[[root]]\npath = \"{name}\"\nname = \"{name}\"\naccess = \"read\"\n{more}\n");
+    fs::write(&file, [root("ws", ""), root("later", ""), root("short", "expires = \"1s\"")].concat()).unwrap();
+    fs::create_dir(folder.path().join("short")).unwrap();
+    for era in eras() {
+        let mut session = Session::start(&era, &["--hide-host-paths", "--config", file.to_str().unwrap()]);
+        let mut call = |tool: &str, arguments| {
+            let answer = session.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+            let texts =
+                answer["result"]["content"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap().to_owned());
+            (texts.collect::<Vec<_>>().join("\n"), answer["result"]["_meta"]["cap-roots/code"].clone())
+        };
+        std::thread::sleep(std::time::Duration::from_millis(1_200));
+        let (listed, _) = call("list_allowed_directories", json!({}));
+        let want = "Allowed directories:\nroot://ws/\n[Missing now: root://later/; Expired, until the operator grants them again: root://short/]";
+        assert_eq!(listed, want);
+        assert_eq!(call("list_directory", json!({ "path": "root://later/" })).1, "root-absent");
+        assert_eq!(call("list_directory", json!({ "path": "root://short/" })).1, "expired");
+        fs::create_dir(folder.path().join("later")).unwrap();
+        fs::write(folder.path().join("later/file"), "here").unwrap();
+        assert_eq!(call("read_text_file", json!({ "path": "root://later/file" })).0, "here");
+        assert!(call("list_allowed_directories", json!({})).0.contains("\nroot://later/\n["));
+        fs::remove_dir_all(folder.path().join("later")).unwrap();
+        assert_eq!(call("read_text_file", json!({ "path": "root://later/file" })).1, "root-absent");
+        session.end();
+    }
 }
 
 #[test]

@@ -20,10 +20,10 @@ use support::eras;
 use support::wire::Session;
 
 /// A server on a file that no call reaches the second line of. `None` where the disk takes no such file.
-fn start(arguments: &[&str], dir: &std::path::Path) -> Option<Session> {
+fn start(arguments: &[&str], dir: &std::path::Path, more: &[&str]) -> Option<Session> {
     std::fs::File::create(dir.join("endless")).unwrap().set_len(8 << 40).ok()?;
     std::fs::write(dir.join("small"), "small").unwrap();
-    let arguments = [arguments, &[dir.to_str().unwrap()]].concat();
+    let arguments = [arguments, &[dir.to_str().unwrap()], more].concat();
     Some(Session::start(&eras()[1], &arguments))
 }
 
@@ -35,11 +35,24 @@ fn read(session: &mut Session, id: usize, arguments: Value) {
     call(session, id, "read_text_file", arguments);
 }
 
-/// Catches: calls on the threads that the protocol's own input and output need.
+/// Edits that take longer than a test, of a file that they are for.
+fn edits(file: &std::path::Path) -> (String, Vec<Value>) {
+    let before = "a line of text\n".repeat(1 << 20);
+    std::fs::write(file, &before).unwrap();
+    let edits = (0..10_000)
+        .map(|number| {
+            let word = |number| if number == 0 { "a line".to_owned() } else { format!("line {number} of") };
+            json!({ "oldText": word(number), "newText": word(number + 1), "replaceAll": true })
+        })
+        .collect();
+    (before, edits)
+}
+
+/// Catches: calls on the threads that the protocol's own input and output need, and long calls that leave no place for short ones.
 #[test]
 fn slow_calls_stop_neither_the_others_nor_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path()) else {
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
         println!("skipped: this disk takes no file of 8 TiB");
         return;
     };
@@ -68,7 +81,7 @@ fn slow_calls_stop_neither_the_others_nor_the_end() {
 #[test]
 fn a_call_over_its_time_is_answered() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "1"], folder.path()) else {
+    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else {
         println!("skipped: this disk takes no file of 8 TiB");
         return;
     };
@@ -86,19 +99,12 @@ fn a_call_over_its_time_is_answered() {
 #[test]
 fn a_change_over_its_time_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "1"], folder.path()) else {
+    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else {
         println!("skipped: this disk takes no file of 8 TiB");
         return;
     };
     let file = folder.path().join("large");
-    let before = "a line of text\n".repeat(1 << 20);
-    std::fs::write(&file, &before).unwrap();
-    let edits: Vec<Value> = (0..10_000)
-        .map(|number| {
-            let word = |number| if number == 0 { "a line".to_owned() } else { format!("line {number} of") };
-            json!({ "oldText": word(number), "newText": word(number + 1), "replaceAll": true })
-        })
-        .collect();
+    let (before, edits) = edits(&file);
     call(&mut session, 1, "edit_file", json!({ "path": "large", "edits": edits }));
     let answer = session.answer(1);
     assert_eq!(answer["result"]["_meta"]["cap-roots/code"], "timeout", "{answer}");
@@ -114,7 +120,7 @@ fn a_change_over_its_time_is_not_made() {
 #[test]
 fn a_withdrawn_copy_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path()) else {
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
         println!("skipped: this disk takes no file of 8 TiB");
         return;
     };
@@ -142,14 +148,15 @@ fn a_withdrawn_copy_ends() {
 #[test]
 fn resources_wait_for_their_turn() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path()) else {
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
         println!("skipped: this disk takes no file of 8 TiB");
         return;
     };
     let root = session.ask("resources/list", json!({}))["result"]["resources"][0]["uri"].as_str().unwrap().to_owned();
-    // More than there are turns, and a moment to take them.
+    // More than there are turns, and a moment to take them. One works, and the others wait for its file.
+    let (_, edits) = edits(&folder.path().join("large"));
     for id in 1..=40 {
-        read(&mut session, id, json!({ "path": "endless", "offset": 2 }));
+        call(&mut session, id, "edit_file", json!({ "path": "large", "edits": edits }));
     }
     std::thread::sleep(Duration::from_millis(300));
     let uri = format!("{root}small");
@@ -166,6 +173,40 @@ fn resources_wait_for_their_turn() {
     }
     for id in 42..=60 {
         assert_eq!(session.answer(id)["result"]["contents"][0]["text"], "small");
+    }
+    session.end();
+}
+
+/// Catches: one pool of turns or threads for all roots, so that a disk that hangs stops the calls on the others.
+#[test]
+fn a_root_that_hangs_stops_no_other() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(other.path().join("b"), "other").unwrap();
+    let more = format!("--rw=other={}", other.path().display());
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[&more]) else {
+        println!("skipped: this disk takes no file of 8 TiB");
+        return;
+    };
+    let (_, edits) = edits(&folder.path().join("large"));
+    for id in 1..=60 {
+        match id % 3 {
+            0 => read(&mut session, id, json!({ "path": "endless", "offset": 2 })),
+            1 => call(&mut session, id, "edit_file", json!({ "path": "large", "edits": edits })),
+            _ => call(&mut session, id, "copy_file", json!({ "source": "large", "destination": "root://other/copy" })),
+        }
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    read(&mut session, 100, json!({ "path": "root://other/b" }));
+    assert_eq!(session.answer(100)["result"]["content"][0]["text"], "other");
+    read(&mut session, 101, json!({ "path": "root://other/b", "offset": 1 }));
+    assert_eq!(session.answer(101)["result"]["content"][0]["text"], "other");
+    call(&mut session, 102, "list_allowed_directories", json!({}));
+    assert_eq!(session.answer(102)["result"]["content"][0]["text"].as_str().unwrap().lines().count(), 3);
+    let uri = session.ask("resources/read", json!({ "uri": "root://other/b" }));
+    assert_eq!(uri["result"]["contents"][0]["text"], "other", "{uri}");
+    assert!((1..=60).filter(|id| id % 3 == 1).all(|id| !session.has_answer(id)), "nothing was in the way");
+    for id in 1..=60 {
+        session.send(None, "notifications/cancelled", json!({ "requestId": id }));
     }
     session.end();
 }

@@ -47,11 +47,8 @@ fn run(context: &Context, _: &Work, _: &Arguments) -> Result<CallToolResult> {
     if lines.len() == 1 && absent.is_empty() && expired.is_empty() {
         return Err(ErrorKind::NoRoots.into());
     }
-    let notices: Vec<_> = [("Missing now", absent), ("Expired, until the operator grants them again", expired)]
-        .into_iter()
-        .filter(|(_, roots)| !roots.is_empty())
-        .map(|(why, roots)| format!("{why}: {}", roots.join(", ")))
-        .collect();
-    let notice = (!notices.is_empty()).then(|| notices.join("; "));
+    let told = |why: &str, roots: Vec<String>| (!roots.is_empty()).then(|| format!("{why}: {}", roots.join(", ")));
+    let notices = [told("Missing now", absent), told("Expired, until the operator grants them again", expired)];
+    let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
     Ok(answer(lines.join("\n"), notice))
 }

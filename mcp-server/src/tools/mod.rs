@@ -120,9 +120,12 @@ pub(crate) fn changes_files(name: &str) -> bool {
     TOOLS.iter().any(|tool| tool.name == name && tool.effect != Effect::Reads)
 }
 
-/// Whether a call of this tool walks a tree or reads files of any size, so that short ones must not wait behind it.
-pub(crate) fn is_long(name: &str) -> bool {
-    ["directory_tree", "search_files", "search_file_contents", "delete_directory", "copy_file"].contains(&name)
+/// Whether a call walks a tree or a file of any size, so that short ones must not wait behind it.
+pub(crate) fn is_long(name: &str, arguments: Option<&JsonObject>) -> bool {
+    let walks = ["directory_tree", "search_files", "search_file_contents", "delete_directory", "copy_file"].contains(&name);
+    // Lines are counted from the start of the file.
+    let counts = arguments.is_some_and(|arguments| arguments.get("offset").is_some_and(|offset| !offset.is_null()));
+    walks || counts
 }
 
 fn describe(tool: &Definition) -> Tool {
