@@ -82,7 +82,8 @@ impl Server {
         let call = move || {
             // Given back when the thread comes back, and not when the call was answered.
             let _held = (turn, working);
-            call(&context, &work)
+            // It may have been stopped while it waited.
+            work.check().and_then(|()| call(&context, &work))
         };
         match tokio::task::spawn_blocking(call).await {
             Ok(outcome) => Ok(outcome),
