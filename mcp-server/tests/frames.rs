@@ -120,15 +120,20 @@ fn what_needs_no_answer_gets_none() {
     }
 }
 
-/// Catches: a fault before the handshake that ends the session or is not answered; a first line that is the last.
+/// Catches: a fault before the handshake that ends the session or is not answered; a first line that is the last; an end that does not wait for
+/// what is still to be written.
 #[test]
 fn faults_are_answered_before_the_handshake() {
     let (mut server, _) = start(&[]);
-    server.stdin.take().unwrap().write_all(b"\n{\n[]").unwrap();
+    // Answers for more than a pipe, whose reader is late.
+    let lines = "{\n".repeat(2_000);
+    server.stdin.take().unwrap().write_all(format!("\n{lines}[]").as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
     let output = server.wait_with_output().unwrap();
     let answers: Vec<Value> =
         String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(answers.iter().map(|answer| answer["error"]["code"].as_i64().unwrap()).collect::<Vec<_>>(), [-32700, -32600]);
+    let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64().unwrap()).collect();
+    assert_eq!((codes.len(), codes[0], codes[1_999], codes[2_000]), (2_001, -32700, -32700, -32600));
     assert_eq!(output.status.code(), Some(0));
 }
 
