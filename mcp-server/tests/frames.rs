@@ -210,7 +210,7 @@ fn a_client_that_does_not_read_is_held_back() {
     let count = Arc::clone(&sent);
     let writer = std::thread::spawn(move || {
         for id in 0..ALL {
-            input.write_all(request(id, "ping", json!({})).as_bytes()).unwrap();
+            input.write_all(request(id, "resources/templates/list", json!({})).as_bytes()).unwrap();
             count.store(id + 1, Ordering::SeqCst);
         }
     });
