@@ -68,7 +68,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TOOL", help_heading = "Without a client")]
     pub(crate) call: Option<String>,
 
-    /// The arguments of --call, as a JSON object.
+    /// The arguments of --call, as a JSON object; - reads them from standard input.
     #[arg(long, value_name = "JSON", requires = "call", default_value = "{}", help_heading = "Without a client")]
     pub(crate) args: String,
 
