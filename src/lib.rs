@@ -76,7 +76,7 @@ pub use access::{Access, Operation};
 pub use builder::Builder;
 pub use dir::Dir;
 pub use error::{Error, ErrorKind, Fault, Result};
-pub use explain::Explanation;
+pub use explain::{Explanation, Rehearsal, Resolver};
 pub use file::File;
 pub use grant::Grant;
 pub use hint::{Hint, Narrowed};

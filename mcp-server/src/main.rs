@@ -55,7 +55,10 @@ fn main() -> ExitCode {
 }
 
 fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<ExitCode> {
-    let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete);
+    let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete, &settings.tools);
+    if offered.is_empty() {
+        return Ok(fail("invalid-argument: no tool is left to be offered; name more in --tools, or fewer in --disable-tools"));
+    }
     let context = Context { roots, offered, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
     match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),

@@ -54,6 +54,8 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         protect: file.protect,
         client_roots: file.client_roots.map(toml::Spanned::into_inner),
         hide_host_paths: file.hide_host_paths,
+        tools: file.tools,
+        disabled_tools: file.disable_tools,
         limits: file.limits,
     })
 }

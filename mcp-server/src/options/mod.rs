@@ -45,9 +45,17 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Protection")]
     pub(crate) no_delete: bool,
 
+    /// The only tools that are offered, by their names, separated by commas. Default: all that the directories allow.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
+    tools: Option<Vec<String>>,
+
+    /// Tools that are not offered, of those that would be.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
+    disable_tools: Vec<String>,
+
     /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
-    /// or for the same directory takes the place of the file's, and --protect, --client-roots and limits count that are given here. Rules of both hold; so do --no-delete and
-    /// --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
+    /// or for the same directory takes the place of the file's, and --protect, --client-roots, --tools and limits count that are given here. Rules of both hold; so do
+    /// --disable-tools, --no-delete and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
     #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
     pub(crate) config: Option<PathBuf>,
 
@@ -102,6 +110,7 @@ Examples:
   cap-roots-mcp ~/notes
   cap-roots-mcp --ro docs=/usr/share/doc ~/project
   cap-roots-mcp --no-delete --rule '.env*=none' --rule 'vendor=read' ~/project
+  cap-roots-mcp --tools read_text_file,list_directory ~/project
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
   cap-roots-mcp --config ~/.config/cap-roots.toml
@@ -171,6 +180,16 @@ impl Options {
         self.client_roots.into()
     }
 
+    /// The only tools that are offered, if the command line has the last word.
+    pub(crate) fn tools(&self) -> Option<&[String]> {
+        self.tools.as_deref()
+    }
+
+    /// The tools that are not offered.
+    pub(crate) fn disabled_tools(&self) -> &[String] {
+        &self.disable_tools
+    }
+
     /// Whether the option stands on the command line.
     pub(crate) fn is_given(&self, option: &str) -> bool {
         self.given.iter().any(|given| given == option)
@@ -191,6 +210,10 @@ impl Options {
                 "--client-roots={}",
                 self.client_roots.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
             ));
+        }
+        arguments.extend(self.tools.iter().map(|tools| format!("--tools={}", tools.join(","))));
+        if !self.disable_tools.is_empty() {
+            arguments.push(format!("--disable-tools={}", self.disable_tools.join(",")));
         }
         arguments.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
         let limits = [
@@ -255,11 +278,13 @@ mod tests {
             "x --protect none --hide-host-paths a",
             "x --protect default --rule .git=none",
             "x --max-seconds 5 --max-entries 50000",
+            "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
+            assert_eq!((copied.tools(), copied.disabled_tools()), (given.tools(), given.disabled_tools()), "{line}");
             for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries"] {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
             }
