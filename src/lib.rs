@@ -70,6 +70,7 @@ mod root;
 mod root_info;
 mod roots;
 mod rule;
+mod support;
 mod text;
 
 pub use access::{Access, Operation};
@@ -87,4 +88,5 @@ pub use ops::list::{Entry, ReadDir};
 pub use ops::walk::{Cut, Walk};
 pub use root_info::RootInfo;
 pub use roots::Roots;
+pub use support::{Finding, Support};
 pub use text::escape;
