@@ -200,7 +200,7 @@ impl Roots {
 
     /// How far `operation` on `path` would get: as [`Roots::explain`], and the path is followed on the disk as the operation would follow it, up
     /// to where it would act. Nothing is changed or read, and the observer hears of nothing. What only doing it tells, such as the permissions
-    /// of the operating system, a full disk, or what rules say of everything below a directory, is left open.
+    /// of the operating system or a full disk, is left open; so is the second path of a rename or copy, and what is below a directory that has one.
     #[must_use]
     pub fn rehearse(&self, path: impl AsRef<Utf8Path>, operation: Operation) -> Rehearsal {
         let text = path.as_ref().as_str();

@@ -3,11 +3,12 @@
 //! May touch: `permit`, `resolve`. Nothing is changed, and no content is read.
 
 use crate::access::{Access, Operation};
+use crate::change;
 use crate::error::{ErrorKind, Result};
 use crate::explain::{Explanation, Rehearsal};
 use crate::metadata::FileType;
-use crate::ops::no_entry;
 use crate::ops::write::{called_file, target_of};
+use crate::ops::{make, no_entry, remove};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
 use crate::resolve::{self, Found, Slot, Want};
@@ -24,15 +25,16 @@ pub(crate) fn rehearse(place: Place, path: RelPath, explanation: Explanation) ->
         Err(error) => return Rehearsal { explanation, resolver: None, leads_to: None, rule_met: None, outcome: Err(error) },
     };
     let (by, found) = resolve::rehearse(&permit, want);
-    let there = found.and_then(|found| at_the_end(found, operation, want));
+    let there = found.and_then(|found| at_the_end(found, &permit, want));
+    // Never closed, so that the observer does not hear of it.
+    let receipt = permit.spend();
     let (leads_to, outcome) = match there {
-        // It makes what is missing.
-        Err(error) if error.kind() == ErrorKind::NotFound && operation == Operation::CreateDirAll => (None, Ok(())),
+        Err(error) if operation == Operation::CreateDirAll => (None, make::could_create_all(&receipt, error)),
         Err(error) => (None, Err(error)),
         Ok(there) => (there, admits(there, operation).map_err(Into::into)),
     };
     let protected = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Protected);
-    let rule_met = if protected { rule_met(&permit) } else { None };
+    let rule_met = if protected { rule_met(receipt.permit()) } else { None };
     Rehearsal { explanation, resolver: Some(by), leads_to, rule_met, outcome }
 }
 
@@ -65,7 +67,8 @@ fn want_of(operation: Operation, path: &RelPath) -> Want {
 }
 
 /// What is there, if anything is.
-fn at_the_end(found: Found, operation: Operation, want: Want) -> Result<Option<FileType>> {
+fn at_the_end(found: Found, permit: &Permit, want: Want) -> Result<Option<FileType>> {
+    let operation = permit.operation();
     Ok(match found {
         Found::File(..) => Some(FileType::File),
         // A directory that the path names by no entry of another one.
@@ -80,24 +83,42 @@ fn at_the_end(found: Found, operation: Operation, want: Want) -> Result<Option<F
         Found::Dir(..) => Some(FileType::Dir),
         Found::Metadata(metadata) => Some(metadata.file_type().into()),
         Found::Link { .. } => Some(FileType::Symlink),
-        Found::Slot(slot) => at_slot(&slot, operation, want)?,
+        Found::Slot(slot) => at_slot(&slot, permit, want)?,
     })
 }
 
-fn at_slot(slot: &Slot, operation: Operation, want: Want) -> Result<Option<FileType>> {
+fn at_slot(slot: &Slot, permit: &Permit, want: Want) -> Result<Option<FileType>> {
+    let operation = permit.operation();
     if operation == Operation::CreateDir && slot.level.as_dir < Access::Write {
         return Err(ErrorKind::Protected.into());
     }
     if matches!(operation, Operation::Write | Operation::Append | Operation::Update | Operation::SetLen) {
         called_file(slot, want)?;
     }
+    if operation == Operation::CreateNew && slot.must_be_dir {
+        return Err(ErrorKind::IsADirectory.into());
+    }
     match slot.see()? {
+        Some(seen) if is_file_with_other_names(permit, operation, &seen.metadata) => Err(ErrorKind::HardLinked.into()),
         Some(seen) if slot.must_be_dir && !seen.metadata.is_dir() && !seen.metadata.is_symlink() => {
             Err(ErrorKind::NotADirectory.into())
         }
-        Some(seen) => Ok(Some(seen.metadata.file_type().into())),
+        Some(seen) => {
+            if operation == Operation::RemoveDirAll && seen.metadata.is_dir() {
+                remove::judge_tree(slot, &permit.place().authority)?;
+            }
+            Ok(Some(seen.metadata.file_type().into()))
+        }
         None => Ok(None),
     }
+}
+
+/// What is changed in place would change by its other names as well.
+fn is_file_with_other_names(permit: &Permit, operation: Operation, metadata: &cap_std::fs::Metadata) -> bool {
+    let in_place = matches!(operation, Operation::Append | Operation::SetLen | Operation::SetPermissions | Operation::SetTimes);
+    let replaced = matches!(operation, Operation::Write | Operation::Update);
+    metadata.is_file()
+        && (in_place && change::names_of(metadata) > 1 || replaced && resolve::check_names(permit.place(), metadata).is_err())
 }
 
 /// Whether the operation is for what is there.
@@ -113,6 +134,9 @@ fn admits(there: Option<FileType>, operation: Operation) -> std::result::Result<
             Some(FileType::File) => Ok(()),
             _ => Err(ErrorKind::SpecialFile),
         },
+        Operation::SetPermissions | Operation::SetTimes if !matches!(there, Some(FileType::File | FileType::Dir)) => {
+            Err(ErrorKind::SpecialFile)
+        }
         Operation::Copy | Operation::CopyReplace if !matches!(there, Some(FileType::File | FileType::Dir)) => {
             Err(ErrorKind::SpecialFile)
         }

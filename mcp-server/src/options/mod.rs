@@ -5,7 +5,8 @@ mod grant;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cap_roots::{Access, config};
+use cap_roots::{Access, Operation, config};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
@@ -84,6 +85,19 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PATH", conflicts_with = "call", help_heading = "Without a client")]
     pub(crate) explain: Option<String>,
 
+    /// The operation that --explain is about, instead of the usual ones; the status is that of OP. Nothing is done: of an operation that changes
+    /// something, what can be told without acting is told.
+    #[arg(long, value_name = "OP", requires = "explain", value_parser = operation(), help_heading = "Without a client")]
+    pub(crate) op: Option<Operation>,
+
+    /// Say what this kernel and the disks of the directories give and what is lost without it, and exit: 0 if all can be served, 1 if not.
+    #[arg(long, conflicts_with_all = ["call", "explain"], help_heading = "Without a client")]
+    pub(crate) doctor: bool,
+
+    /// Whether --explain and --doctor use colours. By themselves they do on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto, help_heading = "Without a client")]
+    color: Color,
+
     /// Most bytes of text in one answer, over all files of the call. Larger files are read in pages.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_text_bytes: u64,
@@ -113,6 +127,8 @@ Examples:
   cap-roots-mcp --tools read_text_file,list_directory ~/project
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
+  cap-roots-mcp --explain src/main.rs --op write .
+  cap-roots-mcp --doctor ~/project
   cap-roots-mcp --config ~/.config/cap-roots.toml
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
@@ -121,6 +137,24 @@ Tools that write, offered where a directory allows it: write_file, edit_file, ap
 create_directory, move_file, copy_file, delete_file, delete_directory.
 
 A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal
+    Auto,
+    /// Also in a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Any operation of the library, by its name.
+fn operation() -> impl TypedValueParser<Value = Operation> {
+    PossibleValuesParser::new(Operation::ALL.iter().map(|operation| operation.name())).try_map(|name| {
+        Operation::ALL.iter().copied().find(|operation| operation.name() == name).ok_or("there is no such operation")
+    })
+}
 
 /// Rules that come with the program: [`config::Protect`], as it is written on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -168,6 +202,16 @@ impl Options {
     /// The rules of --rule, or the line that says which cannot be read. Globs are read by the library.
     pub(crate) fn rules(&self) -> Result<Vec<(String, Access)>, String> {
         self.rules.iter().map(|text| rule(text)).collect()
+    }
+
+    /// For all that is printed from now on.
+    pub(crate) fn choose_colours(&self) {
+        let choice = match self.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
     }
 
     /// What is protected, if the command line has the last word.
