@@ -164,6 +164,7 @@ mod system {
     pub(super) fn look(dir: &Dir, may_write: bool, support: &mut Support) {
         if let Ok(stat) = fstatfs(dir) {
             // Some numbers have their highest bit set, which a signed word holds in its own way.
+            #[allow(clippy::unnecessary_cast, reason = "the word is smaller on some platforms")]
             let number = (stat.f_type as i64).cast_unsigned() & 0xffff_ffff;
             let known = FILE_SYSTEMS.iter().find(|(magic, _, _)| *magic == number);
             support.file_system = known.map_or_else(|| format!("type {number:#x}"), |(_, name, _)| (*name).to_owned());

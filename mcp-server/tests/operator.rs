@@ -191,7 +191,8 @@ fn the_doctor_reports() {
         out.lines().skip_while(|line| !line.contains("found out by")).take_while(|line| line.starts_with("  ")).collect();
     let column = table[0].find("found out by").unwrap();
     assert!(
-        table.len() > 4 && table.iter().all(|line| &line[column - 2..column] == "  " && &line[column..=column] != " "),
+        table.len() > 4
+            && table.iter().all(|line| line.as_bytes()[column - 2..column] == *b"  " && line.as_bytes()[column] != b' '),
         "{out}"
     );
     for (options, line) in [
