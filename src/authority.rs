@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::access::Access;
 use crate::clock::Deadline;
@@ -80,6 +81,10 @@ impl Authority {
             return Err(ErrorKind::Cancelled);
         }
         Ok(())
+    }
+
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(Deadline::time_left)
     }
 
     pub(crate) fn state(&self) -> State {

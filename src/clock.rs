@@ -18,6 +18,10 @@ impl Deadline {
         Reading::now().has_reached(self.0)
     }
 
+    pub(crate) fn time_left(self) -> Duration {
+        self.0.since(Reading::now())
+    }
+
     /// The earlier of two: authority only shrinks.
     pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -46,6 +50,10 @@ impl Reading {
     fn has_reached(self, deadline: Self) -> bool {
         self >= deadline
     }
+
+    fn since(self, now: Self) -> Duration {
+        self.0.saturating_sub(now.0)
+    }
 }
 
 /// Elsewhere two clocks, and whichever gets there first: the monotonic one may stand still during suspend, the other may be set.
@@ -66,6 +74,11 @@ impl Reading {
     fn has_reached(self, deadline: Self) -> bool {
         self.0 >= deadline.0 || self.1 >= deadline.1
     }
+
+    fn since(self, now: Self) -> Duration {
+        let by_the_other = self.1.duration_since(now.1).unwrap_or_default();
+        self.0.saturating_duration_since(now.0).min(by_the_other)
+    }
 }
 
 #[cfg(test)]
@@ -80,5 +93,7 @@ mod tests {
         assert_eq!(Deadline::earlier(day, hour), hour);
         assert_eq!(Deadline::earlier(None, hour), hour);
         assert_eq!(Deadline::after(Duration::MAX), None);
+        assert!((3590..=3600).contains(&hour.unwrap().time_left().as_secs()));
+        assert_eq!(Deadline::after(Duration::ZERO).unwrap().time_left(), Duration::ZERO);
     }
 }

@@ -32,7 +32,7 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `hide_host_paths`, `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
+//! `hide_host_paths`, `tools`, `disable_tools`, `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
 //! `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
 //! # A file that was cut off
@@ -77,6 +77,8 @@ pub struct Config {
     protect: Option<Protect>,
     client_roots: Option<ClientRoots>,
     hide_host_paths: bool,
+    tools: Option<Vec<String>>,
+    disabled_tools: Vec<String>,
     limits: Limits,
 }
 
@@ -169,6 +171,18 @@ impl Config {
     #[must_use]
     pub fn hide_host_paths(&self) -> bool {
         self.hide_host_paths
+    }
+
+    /// The only tools that are to be offered, if the file says so. Which there are, the embedding program knows.
+    #[must_use]
+    pub fn tools(&self) -> Option<&[String]> {
+        self.tools.as_deref()
+    }
+
+    /// The tools that are not to be offered.
+    #[must_use]
+    pub fn disabled_tools(&self) -> &[String] {
+        &self.disabled_tools
     }
 
     /// Limits of work. All but `max_read_bytes` are for the embedding program to obey.

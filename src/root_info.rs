@@ -1,14 +1,16 @@
 //! What may be told of a root.
 //!
-//! May touch: `root`. The one place where a host path is given out, on purpose and by its name.
+//! May touch: `root`, `support`. The one place where a host path is given out, on purpose and by its name.
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::access::Access;
 use crate::path::relative::RelPath;
 use crate::path::uri;
 use crate::root::Place;
+use crate::support::{self, Support};
 
 /// What may be told of a root, as the set that listed it sees it.
 #[derive(Clone)]
@@ -90,6 +92,19 @@ impl RootInfo {
     #[must_use]
     pub fn named_through(&self) -> Option<&str> {
         self.place.root().through.as_deref()
+    }
+
+    /// How long it still lasts; `None` for ever.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        self.place.authority.time_left()
+    }
+
+    /// What the kernel and the file system give in it, found out now; `None` where its directory is missing. Nothing on the disk is changed: where
+    /// it may be written, a file without a name is made and let go. It waits as long as the disk does.
+    #[must_use]
+    pub fn support(&self) -> Option<Support> {
+        support::of(&self.place)
     }
 
     /// The root's URI, `root://NAME/`; of a narrowed set, that of its directory or file.

@@ -17,7 +17,7 @@ use crate::clock::Deadline;
 use crate::decide::{Facts, decide};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::explain::Explanation;
+use crate::explain::{Explanation, Rehearsal};
 use crate::file::File;
 use crate::front::operations_on;
 use crate::metadata::Metadata;
@@ -25,7 +25,7 @@ use crate::ops::copy::{self, Copied};
 use crate::ops::list::{self, ReadDir};
 use crate::ops::rename::Way;
 use crate::ops::walk::{self, Walk};
-use crate::ops::{attributes, make, open, read_link, remove, rename, stat, write};
+use crate::ops::{attributes, make, open, read_link, rehearse, remove, rename, stat, write};
 use crate::path::host::HostPath;
 use crate::path::locate::{Form, Located as Fit, Route, locate};
 use crate::path::location::Location;
@@ -194,6 +194,35 @@ impl Roots {
                 let outside = place.only.is_some() && operation.makes_dir();
                 let verdict = if outside { Err(ErrorKind::OutsideRoots) } else { decide(facts, operation, End::Source) };
                 Explanation::located(operation, &place, &path, rules.that_match(&start, &path), verdict)
+            }
+        }
+    }
+
+    /// How far `operation` on `path` would get: as [`Roots::explain`], and the path is followed on the disk as the operation would follow it, up
+    /// to where it would act. Nothing is changed or read, and the observer hears of nothing. What only doing it tells, such as the permissions
+    /// of the operating system or a full disk, is left open; so is the second path of a rename or copy, and what is below a directory that has one.
+    #[must_use]
+    pub fn rehearse(&self, path: impl AsRef<Utf8Path>, operation: Operation) -> Rehearsal {
+        let text = path.as_ref().as_str();
+        let explanation = self.explain(text, operation);
+        let refused = |error: Error| Rehearsal {
+            explanation: explanation.clone(),
+            resolver: None,
+            leads_to: None,
+            rule_met: None,
+            outcome: Err(error),
+        };
+        match self.locate(text) {
+            Err(error) => refused(error.on(self.inner.shared.subject(text, None))),
+            Ok(Located { place, path, form }) => {
+                let subject = self.inner.shared.subject(text, Some(form));
+                match explanation.verdict() {
+                    Err(kind) => refused(Error::from(kind).on(subject)),
+                    Ok(()) => {
+                        let rehearsed = rehearse::rehearse(place, path, explanation);
+                        Rehearsal { outcome: rehearsed.outcome.map_err(|error| error.on(subject)), ..rehearsed }
+                    }
+                }
             }
         }
     }

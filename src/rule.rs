@@ -233,17 +233,18 @@ impl Rules {
         self.rules.iter().map(|rule| (rule.glob(), rule.access()))
     }
 
-    /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`.
-    pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<String> {
+    /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`, each with what it leaves of the path.
+    pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<(String, Access)> {
         let mut states = from.stand.states.clone();
         let mut found = Vec::new();
-        for step in path.steps() {
-            let Step::Name(name) = step else { break };
+        let mut steps = path.steps().peekable();
+        while let Some(Step::Name(name)) = steps.next() {
             let name = Name::new(&name.to_string_lossy());
             for (rule, states) in self.rules.iter().zip(&mut states) {
                 *states = rule.step(*states, &name);
                 if rule.accepts(*states) {
-                    found.push(format!("{}={}", rule.glob(), rule.access()));
+                    let left = if steps.peek().is_some() { rule.own.min(rule.below) } else { rule.own };
+                    found.push((format!("{}={}", rule.glob(), rule.access()), left));
                 }
             }
         }

@@ -36,6 +36,8 @@ fn the_example_is_read() {
     assert_eq!(config.protect(), Some(Protect::Default));
     assert_eq!(config.client_roots(), Some(ClientRoots::Off));
     assert!(!config.hide_host_paths());
+    assert_eq!(config.tools().map(<[String]>::len), Some(7));
+    assert_eq!(config.disabled_tools(), ["delete_file"]);
     let limits = config.limits();
     assert_eq!(limits.max_text_bytes.map(u64::from), Some(1 << 20));
     assert_eq!(limits.max_media_bytes.map(u64::from), Some(16 << 20));
@@ -123,6 +125,10 @@ fn what_is_wrong_is_said_with_its_place() {
         ("[limits]\nmax_seconds = \"60\"", 2, 15, "max_seconds cannot be \"60\""),
         ("[limits]\nmax_entries = 4294967296", 2, 15, "max_entries cannot be 4294967296"),
         ("[limits]\nmax_seconds = 99999999999999999999", 2, 15, ""),
+        ("tools = 1", 1, 9, "tools cannot be 1; write tools = [\"read_text_file\""),
+        ("tools = [\"a\", 2]", 1, 15, "tools cannot be 2; write tools = ["),
+        ("disable_tools = \"a\"", 1, 17, "disable_tools cannot be \"a\"; write disable_tools = ["),
+        ("disabled_tools = []", 1, 1, "disable_tools may be meant"),
         ("must_end = 1", 1, 12, "must_end cannot be 1"),
         (
             "must_end = true\n[[root]]\npath = \"x\"\naccess = \"read\"\n",
@@ -316,7 +322,8 @@ fn is_no_more(part: &Config, whole: &Config) -> bool {
             && part.time_left() <= whole.time_left().map(|time| time + std::time::Duration::from_secs(1))
             && part.time_left().is_some() == whole.time_left().is_some()
     });
-    let all = part.rules() == whole.rules() && part.hide_host_paths() == whole.hide_host_paths();
+    let tools = (part.tools(), part.disabled_tools()) == (whole.tools(), whole.disabled_tools());
+    let all = tools && part.rules() == whole.rules() && part.hide_host_paths() == whole.hide_host_paths();
     part.roots().len() <= whole.roots().len() && roots && (part.roots().is_empty() || all && part.limits() == whole.limits())
 }
 

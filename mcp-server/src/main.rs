@@ -7,12 +7,15 @@
 mod arguments;
 mod client_roots;
 mod context;
+mod doctor;
 mod edit;
+mod explain;
 mod listing;
 mod once;
 mod options;
 mod page;
 mod resources;
+mod screen;
 mod serve;
 mod server;
 mod settings;
@@ -38,8 +41,14 @@ use settings::Settings;
 fn main() -> ExitCode {
     let (options, grants) = Options::read();
     start_logging();
+    options.choose_colours();
     let done = if options.config_schema {
         writeln!(io::stdout(), "{}", config::json_schema()).map(|()| ExitCode::SUCCESS)
+    } else if options.doctor {
+        match Settings::of(&options, grants) {
+            Ok(settings) => doctor::doctor(&settings),
+            Err(line) => return fail(&line),
+        }
     } else {
         match Settings::of(&options, grants).and_then(|settings| Ok((start::open(&settings)?, settings))) {
             Ok((roots, settings)) => run(roots, &options, &Arc::new(settings)),
@@ -55,11 +64,14 @@ fn main() -> ExitCode {
 }
 
 fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<ExitCode> {
-    let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete);
+    let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete, &settings.tools);
+    if offered.is_empty() {
+        return Ok(fail("invalid-argument: no tool is left to be offered; name more in --tools, or fewer in --disable-tools"));
+    }
     let context = Context { roots, offered, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
     match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),
-        (None, Some(path)) => once::explain(&context, path),
+        (None, Some(path)) => explain::explain(&context, path, options.op),
         (None, None) => serve::serve(context, settings),
     }
 }

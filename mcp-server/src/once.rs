@@ -1,10 +1,10 @@
-//! Without a client: one call, or one explanation. For people, scripts and first tries.
+//! Without a client: one call. For people, scripts and first tries.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cap_roots::{Error, ErrorKind, Operation};
+use cap_roots::{Error, ErrorKind};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::work::Work;
 use crate::{server, shutdown, signals, tools};
 
-const REFUSED: u8 = 1;
+pub(crate) const REFUSED: u8 = 1;
 /// As `clap` ends for a command line that does not parse.
 pub(crate) const MISUSE: u8 = 2;
 
@@ -85,34 +85,4 @@ fn print(result: &CallToolResult) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// `--explain`: which root the path's text leads to, what was granted there and by which rules it is less, the verdicts on reading and
-/// writing, and what the disk has for a reader. The status is that of reading: writing is not tried.
-pub(crate) fn explain(context: &Context, path: &str) -> io::Result<ExitCode> {
-    let roots = &context.roots;
-    let mut out = io::stdout();
-    let explained = roots.explain(path, Operation::Open);
-    match roots.list().find(|root| Some(root.name()) == explained.root()) {
-        Some(root) => writeln!(out, "root      {} at {}, access {}", root.name(), root.host_path().display(), root.access())?,
-        None => writeln!(out, "root      none")?,
-    }
-    writeln!(out, "path      {}", explained.uri().unwrap_or("below no root"))?;
-    for operation in [Operation::ReadDir, Operation::Open, Operation::Write, Operation::RemoveFile] {
-        writeln!(out, "grant     {}", roots.explain(path, operation))?;
-    }
-    // Opened for real, since only that tells where the links on the way lead.
-    let outcome = roots
-        .metadata(path)
-        .and_then(|metadata| if metadata.is_dir() { roots.read_dir(path).map(drop) } else { roots.open(path).map(drop) });
-    match outcome {
-        Ok(()) => {
-            writeln!(out, "outcome   can be opened")?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(error) => {
-            writeln!(out, "outcome   {error}")?;
-            Ok(ExitCode::from(REFUSED))
-        }
-    }
 }

@@ -9,6 +9,7 @@ use cap_roots::{Access, Builder, Roots};
 
 use crate::context::Limits;
 use crate::options::{Grant, Options};
+use crate::tools::Chosen;
 
 /// What is served, and how.
 pub(crate) struct Settings {
@@ -16,6 +17,7 @@ pub(crate) struct Settings {
     grants: Vec<Granted>,
     pub(crate) rules: Vec<(String, Access)>,
     pub(crate) no_delete: bool,
+    pub(crate) tools: Chosen,
     pub(crate) client_roots: ClientRoots,
     pub(crate) hide_host_paths: bool,
     pub(crate) limits: Limits,
@@ -69,6 +71,8 @@ impl Settings {
         rules.extend(file.iter().flat_map(|file| file.rules()).cloned());
         let limits = file.map(Config::limits).unwrap_or_default();
         let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
+        let only = pick(options, "tools", options.tools(), file.map(Config::tools));
+        let without = options.disabled_tools().iter().chain(file.map(Config::disabled_tools).unwrap_or_default());
         let mut arguments = options.arguments();
         if let Some(file) = file.and_then(Config::file) {
             arguments.extend(["--config".to_owned(), file.display().to_string()]);
@@ -76,6 +80,7 @@ impl Settings {
         Ok(Self {
             rules,
             no_delete: options.no_delete,
+            tools: Chosen::of(only, without)?,
             client_roots: pick(options, "client_roots", options.client_roots(), file.and_then(Config::client_roots)),
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
             limits: Limits {
@@ -195,6 +200,7 @@ mod tests {
             "x --config FILE --protect none --ro a=DIR",
             "x --config FILE DIR",
             "x DIR --max-media-bytes 3",
+            "x DIR --tools read_file,list_directory --disable-tools read_file",
         ] {
             let given = settings(&line.replace("DIR", c), &file);
             let roots = given.builder().open().unwrap();
@@ -212,7 +218,7 @@ mod tests {
                     roots,
                     rules,
                     settings.hide_host_paths,
-                    format!("{:?}", settings.limits),
+                    format!("{:?} {:?}", settings.limits, settings.tools),
                     settings.seconds,
                     settings.file.clone(),
                 )

@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
-use cap_roots::{Access, Error, Roots};
+use cap_roots::{Access, Error, RootInfo, Roots};
 
 use crate::context::Context;
 use crate::settings::Settings;
 
 /// A path on one line, whatever is in it.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     cap_roots::escape(&path.to_string_lossy())
 }
 
@@ -61,19 +62,44 @@ pub(crate) fn open(settings: &Settings) -> Result<Roots, String> {
     Ok(roots)
 }
 
+/// What may be done in a root, and for how long, in words.
+pub(crate) fn terms(root: &RootInfo) -> String {
+    let access = match (root.access(), root.may_delete()) {
+        (Access::Write, true) => "read, write, delete",
+        (Access::Write, false) => "read, write",
+        (Access::Read, _) => "read",
+        (Access::List, _) => "list",
+        (Access::None, _) => "nothing",
+    };
+    match root.time_left() {
+        None => access.to_owned(),
+        Some(Duration::ZERO) => format!("{access}; its time has run out"),
+        Some(left) => format!("{access}; for {}", lasting(left)),
+    }
+}
+
+/// A time in its two largest units.
+fn lasting(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")];
+    let told = parts.into_iter().skip_while(|(count, _)| *count == 0).take(2).filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told.map(|(count, unit)| format!("{count} {unit}")).collect();
+    if told.is_empty() { "less than a second".to_owned() } else { told.join(" ") }
+}
+
 /// Started by hand: say what is served and what is protected, and how a client is told to start it, with the same grants and no more.
 pub(crate) fn hint(context: &Context, settings: &Settings) -> io::Result<()> {
-    let mut err = io::stderr();
+    tell(&mut io::stderr(), context, settings)
+}
+
+fn tell(err: &mut impl Write, context: &Context, settings: &Settings) -> io::Result<()> {
     writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
+    let is_for_all = |glob: &str, access| settings.rules.iter().any(|(other, ceiling)| other == glob && *ceiling == access);
     for root in context.roots.list() {
-        let access = match (root.access(), root.may_delete()) {
-            (Access::Write, true) => "read, write, delete",
-            (Access::Write, false) => "read, write",
-            (Access::Read, _) => "read",
-            (Access::List, _) => "list",
-            (Access::None, _) => "nothing",
-        };
-        writeln!(err, "  {} ({access}) as {}", shown(&root.host_path()), root.uri())?;
+        writeln!(err, "  {} ({}) as {}", shown(&root.host_path()), terms(&root), root.uri())?;
+        for (glob, access) in root.rules().filter(|(glob, access)| !is_for_all(glob, *access)) {
+            writeln!(err, "    {} at most: {access}", cap_roots::escape(glob))?;
+        }
     }
     if settings.trusts_clients() {
         writeln!(err, "  whatever the client names as its roots")?;
@@ -81,10 +107,63 @@ pub(crate) fn hint(context: &Context, settings: &Settings) -> io::Result<()> {
     for (glob, access) in &settings.rules {
         writeln!(err, "  {} at most: {access}", cap_roots::escape(glob))?;
     }
+    let limits = context.limits;
+    writeln!(
+        err,
+        "  at most {} bytes of text, {} bytes of media and {} entries in an answer, {} seconds for a call",
+        limits.text_bytes, limits.media_bytes, limits.entries, settings.seconds
+    )?;
     let arguments = settings.arguments(&context.roots);
     let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
     let entry = serde_json::json!({ "mcpServers": { "files": { "command": program, "args": arguments } } });
     writeln!(err, "A client is configured with: {entry}")?;
     writeln!(err, "To try it without a client: cap-roots-mcp --call list_directory --args '{{\"path\":\".\"}}' DIR")?;
     writeln!(err, "Waiting for a client; end with Ctrl-D or Ctrl-C.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::options::Options;
+    use crate::tools;
+
+    /// Catches: a hint that tells the rules for all directories and not those of one, nor when it ends.
+    #[test]
+    fn the_hint_tells_the_terms_of_each_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        for dir in ["etc", "a", "b"] {
+            fs::create_dir(folder.path().join(dir)).unwrap();
+        }
+        let file = folder.path().join("etc/c.toml");
+        let config = "rules = { x = \"read\" }\nlimits.max_seconds = 7\n\
+            [[root]]\npath = \"../a\"\naccess = \"write\"\nno_delete = true\nrules = { own = \"none\" }\nexpires = \"2h 1m\"\n\
+            [[root]]\npath = \"../b\"\naccess = \"read\"\nexpires = 2001-01-01T00:00:00Z\n";
+        fs::write(&file, config).unwrap();
+        let (options, grants) = Options::of(&format!("x --config {} --max-entries 9", file.display()));
+        let settings = Settings::of(&options, grants).unwrap();
+        let roots = settings.builder().open().unwrap();
+        let offered = tools::offered(&roots, Access::Write, true, &settings.tools);
+        let context = Context { roots, offered, limits: settings.limits, hide_host_paths: false };
+        let mut told = Vec::new();
+        tell(&mut told, &context, &settings).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        let lines: Vec<_> = told.lines().collect();
+        let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {told}"));
+        let first = at("/a (read, write; for 2 h");
+        assert_eq!(at("own at most: none"), first + 1);
+        assert_eq!(at("/b (read; its time has run out)"), first + 2);
+        assert!(at("  x at most: read") > first + 2);
+        assert_eq!(told.matches("x at most").count(), 1, "{told}");
+        at("and 9 entries in an answer, 7 seconds for a call");
+    }
+
+    #[test]
+    fn times_are_told_in_two_units() {
+        for (seconds, told) in [(0, "less than a second"), (59, "59 s"), (3600, "1 h"), (7325, "2 h 2 min"), (90_000, "1 d 1 h")]
+        {
+            assert_eq!(lasting(Duration::from_secs(seconds)), told);
+        }
+    }
 }

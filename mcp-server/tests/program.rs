@@ -142,6 +142,7 @@ fn a_path_is_explained() {
         "open needs read",
         "write needs write; root \"docs\" grants read: refused, not-granted",
         "the grant suffices",
+        "resolver  ",
         "outcome   can be opened",
     ] {
         assert!(out.contains(part), "{part} in {out}");
@@ -255,6 +256,11 @@ fn help_is_a_manual() {
         "--call",
         "--args",
         "--explain",
+        "--op",
+        "--doctor",
+        "--color",
+        "--tools",
+        "--disable-tools",
         "--max-text-bytes",
         "Examples:",
         "root://NAME/",

@@ -12,6 +12,8 @@ pub(crate) use rename::rename;
 pub(crate) use scaffold::{Scaffold, keeps_name, make_dir};
 pub(crate) use sweep::sweep;
 pub(crate) use temp::Temp;
+#[cfg(target_os = "linux")]
+pub(crate) use temp::{reserved_name, takes_unnamed_files};
 
 use std::io;
 use std::time::SystemTime;

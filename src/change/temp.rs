@@ -198,6 +198,21 @@ fn named(dir: &Dir) -> io::Result<(OsString, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// Whether a file can be without a name here and get one later; `None` where that cannot be told. The name is one that is taken, so that it
+/// gets none.
+#[cfg(target_os = "linux")]
+pub(crate) fn takes_unnamed_files(dir: &Dir) -> Option<bool> {
+    match unnamed::create(dir) {
+        Ok(None) => Some(false),
+        Ok(Some(file)) => match unnamed::link(&file, dir, OsStr::new(".")) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Some(true),
+            Ok(linked) => Some(linked),
+            Err(_) => None,
+        },
+        Err(_) => None,
+    }
+}
+
 /// Files without a name: `O_TMPFILE` (open(2)) and `AT_EMPTY_PATH` (link(2)), which since Linux 6.10 needs no privilege for a file that
 /// the process itself opened.
 #[cfg(target_os = "linux")]

@@ -47,6 +47,15 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) hide_host_paths: bool,
 
+    /// The only tools that are offered, by their names. Default: all that the directories allow.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(super) tools: Option<Vec<String>>,
+
+    /// Tools that are not offered. Default: none.
+    #[serde(default)]
+    pub(super) disable_tools: Vec<String>,
+
     /// Limits of work. Each that is not given is as by default.
     #[serde(default)]
     pub(super) limits: Limits,
@@ -139,6 +148,8 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "protect" => "protect = \"default\" or protect = \"none\"",
         "client_roots" => "client_roots = \"off\", \"narrow\", \"trust\" or \"trust-read\"",
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
+        "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
+        "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",
         "limits" => "limits as a table [limits]",
         "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" => {
             "a whole number from 1 on, as in max_seconds = 60"

@@ -54,6 +54,8 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         protect: file.protect,
         client_roots: file.client_roots.map(toml::Spanned::into_inner),
         hide_host_paths: file.hide_host_paths,
+        tools: file.tools,
+        disabled_tools: file.disable_tools,
         limits: file.limits,
     })
 }
@@ -177,7 +179,7 @@ fn content(text: &str, mut error: Error) -> ConfigError {
     if message.starts_with("unknown field `") && !message.starts_with("unknown field `$__toml") {
         let key = names.next().unwrap_or("");
         let known: Vec<_> = names.collect();
-        let near = known.iter().find(|known| is_near(key, known));
+        let near = known.iter().filter(|known| is_near(key, known)).min_by_key(|known| distance(key, known));
         let near = near.map(|near| format!("; {near} may be meant")).unwrap_or_default();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let what = format!("unknown key {}{table}{near}; known keys: {known}", quoted(key));

@@ -97,17 +97,34 @@ fn look_at(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<Spot> {
     look(dir, name, true, exact)
 }
 
-fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsString]) -> Result<()> {
-    let root = Arc::clone(&receipt.authority().root);
+/// For a rehearsal, where the whole path leads to no directory: whether the missing ones could be made.
+pub(crate) fn could_create_all(receipt: &Receipt, whole: Error) -> Result<()> {
+    if whole.kind() == ErrorKind::Protected {
+        return Err(whole);
+    }
+    match find_missing(receipt, receipt.permit().path(), whole)? {
+        Some((_, level, missing)) => judge_names(receipt, level, &missing).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The levels of directories that are to be made one in the other.
+fn judge_names(receipt: &Receipt, level: Level, names: &[OsString]) -> Result<Vec<Level>> {
     let mut levels = Vec::new();
     let mut at = level;
     for name in names {
-        at = root.rules.enter(&at.stand, name);
+        at = receipt.authority().root.rules.enter(&at.stand, name);
         if at.as_dir < Access::Write || is_reserved(name) {
             return Err(ErrorKind::Protected.into());
         }
         levels.push(at.clone());
     }
+    Ok(levels)
+}
+
+fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsString]) -> Result<()> {
+    let root = Arc::clone(&receipt.authority().root);
+    let levels = judge_names(receipt, level, names)?;
     for (name, level) in names.iter().zip(levels) {
         let exact = !root.rules.is_empty() && may_alias(name);
         let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact, only_file: false };

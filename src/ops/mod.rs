@@ -8,6 +8,7 @@ pub(crate) mod list;
 pub(crate) mod make;
 pub(crate) mod open;
 pub(crate) mod read_link;
+pub(crate) mod rehearse;
 pub(crate) mod remove;
 pub(crate) mod rename;
 pub(crate) mod stat;

@@ -58,6 +58,11 @@ pub(crate) fn remove_dir_all(place: Place, path: RelPath) -> Result<()> {
     })
 }
 
+/// Whether the rules let a whole tree be removed.
+pub(crate) fn judge_tree(slot: &Slot, authority: &Authority) -> Result<()> {
+    Doomed { slot, authority }.judge()
+}
+
 fn remove(
     place: Place,
     path: RelPath,

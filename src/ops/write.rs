@@ -150,7 +150,7 @@ fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &M
 }
 
 /// A slash behind the last name calls it a directory, wherever a link of that name may lead.
-fn target_of(path: &RelPath) -> Want {
+pub(crate) fn target_of(path: &RelPath) -> Want {
     if path.must_be_dir() { Want::Name } else { Want::Target }
 }
 

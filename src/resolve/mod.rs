@@ -27,6 +27,7 @@ use cap_std::fs::{Dir, Metadata};
 
 use crate::access::Access;
 use crate::error::{Detail, Error, ErrorKind};
+use crate::explain::Resolver;
 use crate::path::relative::{RelPath, Step};
 use crate::permit::{Permit, Receipt};
 use crate::root::{Floor, Place};
@@ -135,7 +136,26 @@ pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, E
     accept(&place, &judge, Want::Dir, found)
 }
 
+/// The same for whoever only wants to know: what is at the end, and which way told. The permit is not used for anything, so the observer does
+/// not hear of it.
+pub(crate) fn rehearse(permit: &Permit, want: Want) -> (Resolver, Result<Found, Error>) {
+    let mut by = Resolver::Walk;
+    let found = find_by(permit, want, &mut by);
+    (by, found)
+}
+
+/// The real names of what a path leads to, whatever the rules say of them: for telling which of them refuses it, and for nothing else.
+pub(crate) fn unjudged_names(permit: &Permit) -> Result<RelPath, Error> {
+    let place = ground(permit.place())?;
+    walk::real_names(&place, permit.path(), false, &mut judge::NoRules).map(|(names, _)| place.path_from_root(&names))
+}
+
 fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
+    find_by(permit, want, &mut Resolver::Walk)
+}
+
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables, reason = "there is one way"))]
+fn find_by(permit: &Permit, want: Want, by: &mut Resolver) -> Result<Found, Error> {
     let place = ground(permit.place())?;
     let path = permit.path();
     let mut judge = RuleJudge::new(&place, permit.need(), permit.makes_dir());
@@ -149,9 +169,13 @@ fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
             linux::Fast::Found(Found::Link { text, .. }) if needs_depth(&text) => {}
             linux::Fast::Found(found) => {
                 judge.stand_at(level.clone());
+                *by = Resolver::OneCall;
                 return accept(&place, &judge, want, found);
             }
-            linux::Fast::Refused(error) => return Err(error),
+            linux::Fast::Refused(error) => {
+                *by = Resolver::OneCall;
+                return Err(error);
+            }
             linux::Fast::Undecided => {}
         }
     }

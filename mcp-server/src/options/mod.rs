@@ -5,7 +5,8 @@ mod grant;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cap_roots::{Access, config};
+use cap_roots::{Access, Operation, config};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
@@ -45,9 +46,17 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Protection")]
     pub(crate) no_delete: bool,
 
+    /// The only tools that are offered, by their names, separated by commas. Default: all that the directories allow.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
+    tools: Option<Vec<String>>,
+
+    /// Tools that are not offered, of those that would be.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
+    disable_tools: Vec<String>,
+
     /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
-    /// or for the same directory takes the place of the file's, and --protect, --client-roots and limits count that are given here. Rules of both hold; so do --no-delete and
-    /// --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
+    /// or for the same directory takes the place of the file's, and --protect, --client-roots, --tools and limits count that are given here. Rules of both hold; so do
+    /// --disable-tools, --no-delete and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
     #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
     pub(crate) config: Option<PathBuf>,
 
@@ -76,6 +85,19 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PATH", conflicts_with = "call", help_heading = "Without a client")]
     pub(crate) explain: Option<String>,
 
+    /// The operation that --explain is about, instead of the usual ones; the status is that of OP. Nothing is done: of an operation that changes
+    /// something, what can be told without acting is told.
+    #[arg(long, value_name = "OP", requires = "explain", value_parser = operation(), help_heading = "Without a client")]
+    pub(crate) op: Option<Operation>,
+
+    /// Say what this kernel and the disks of the directories give and what is lost without it, and exit: 0 if all can be served, 1 if not.
+    #[arg(long, conflicts_with_all = ["call", "explain"], help_heading = "Without a client")]
+    pub(crate) doctor: bool,
+
+    /// Whether --explain and --doctor use colours. By themselves they do on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto, help_heading = "Without a client")]
+    color: Color,
+
     /// Most bytes of text in one answer, over all files of the call. Larger files are read in pages.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_text_bytes: u64,
@@ -102,8 +124,11 @@ Examples:
   cap-roots-mcp ~/notes
   cap-roots-mcp --ro docs=/usr/share/doc ~/project
   cap-roots-mcp --no-delete --rule '.env*=none' --rule 'vendor=read' ~/project
+  cap-roots-mcp --tools read_text_file,list_directory ~/project
   cap-roots-mcp --call list_directory --args '{\"path\":\".\"}' .
   cap-roots-mcp --explain ../secret .
+  cap-roots-mcp --explain src/main.rs --op write .
+  cap-roots-mcp --doctor ~/project
   cap-roots-mcp --config ~/.config/cap-roots.toml
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
@@ -112,6 +137,24 @@ Tools that write, offered where a directory allows it: write_file, edit_file, ap
 create_directory, move_file, copy_file, delete_file, delete_directory.
 
 A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// On a terminal
+    Auto,
+    /// Also in a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Any operation of the library, by its name.
+fn operation() -> impl TypedValueParser<Value = Operation> {
+    PossibleValuesParser::new(Operation::ALL.iter().map(|operation| operation.name())).try_map(|name| {
+        Operation::ALL.iter().copied().find(|operation| operation.name() == name).ok_or("there is no such operation")
+    })
+}
 
 /// Rules that come with the program: [`config::Protect`], as it is written on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -161,6 +204,16 @@ impl Options {
         self.rules.iter().map(|text| rule(text)).collect()
     }
 
+    /// For all that is printed from now on.
+    pub(crate) fn choose_colours(&self) {
+        let choice = match self.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+
     /// What is protected, if the command line has the last word.
     pub(crate) fn protect(&self) -> config::Protect {
         self.protect.into()
@@ -169,6 +222,16 @@ impl Options {
     /// What the roots of a client count for, if the command line has the last word.
     pub(crate) fn client_roots(&self) -> config::ClientRoots {
         self.client_roots.into()
+    }
+
+    /// The only tools that are offered, if the command line has the last word.
+    pub(crate) fn tools(&self) -> Option<&[String]> {
+        self.tools.as_deref()
+    }
+
+    /// The tools that are not offered.
+    pub(crate) fn disabled_tools(&self) -> &[String] {
+        &self.disable_tools
     }
 
     /// Whether the option stands on the command line.
@@ -191,6 +254,10 @@ impl Options {
                 "--client-roots={}",
                 self.client_roots.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
             ));
+        }
+        arguments.extend(self.tools.iter().map(|tools| format!("--tools={}", tools.join(","))));
+        if !self.disable_tools.is_empty() {
+            arguments.push(format!("--disable-tools={}", self.disable_tools.join(",")));
         }
         arguments.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
         let limits = [
@@ -255,11 +322,13 @@ mod tests {
             "x --protect none --hide-host-paths a",
             "x --protect default --rule .git=none",
             "x --max-seconds 5 --max-entries 50000",
+            "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
+            assert_eq!((copied.tools(), copied.disabled_tools()), (given.tools(), given.disabled_tools()), "{line}");
             for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries"] {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
             }

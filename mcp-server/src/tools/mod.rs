@@ -4,6 +4,7 @@
 //! change in prompts; the deliberate differences are in the README. Descriptions are for a model that has to recover from errors.
 
 mod allowed;
+mod chosen;
 mod delete;
 mod edit;
 mod info;
@@ -24,6 +25,8 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::work::Work;
+
+pub(crate) use chosen::Chosen;
 
 /// What calling a tool does to files: the hints that it is described with, as the reference server gives them for its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +93,23 @@ const TOOLS: &[Definition] = &[
 
 /// The tools that there are, by their index.
 #[derive(Clone, Debug)]
-pub(crate) struct Offered(Arc<[usize]>);
+pub(crate) struct Offered {
+    tools: Arc<[usize]>,
+    /// What the roots would allow, and the operator has not chosen.
+    switched_off: Arc<[usize]>,
+}
 
 impl Offered {
     fn tools(&self) -> impl Iterator<Item = &'static Definition> {
-        self.0.iter().filter_map(|index| TOOLS.get(*index))
+        self.tools.iter().filter_map(|index| TOOLS.get(*index))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    fn is_switched_off(&self, name: &str) -> bool {
+        self.switched_off.iter().filter_map(|index| TOOLS.get(*index)).any(|tool| tool.name == name)
     }
 
     /// For `tools/list`.
@@ -103,8 +118,8 @@ impl Offered {
     }
 }
 
-/// The tools that the roots' access allows. Where there is no root, those for what one might have, so that a call can say what to do.
-pub(crate) fn offered(roots: &Roots, most: Access, may_delete: bool) -> Offered {
+/// The tools that the operator has chosen and the roots' access allows. Where there is no root, those for what one might have, so that a call can say what to do.
+pub(crate) fn offered(roots: &Roots, most: Access, may_delete: bool, chosen: &Chosen) -> Offered {
     let none = roots.list().next().is_none();
     let is_offered = |tool: &Definition| {
         let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
@@ -112,7 +127,10 @@ pub(crate) fn offered(roots: &Roots, most: Access, may_delete: bool) -> Offered 
         let allows = |root: RootInfo| root.access() >= needed && (!deletes || root.may_delete());
         (none && most >= needed && (!deletes || may_delete)) || roots.list().any(allows)
     };
-    Offered(TOOLS.iter().enumerate().filter(|(_, tool)| is_offered(tool)).map(|(index, _)| index).collect())
+    let allowed = TOOLS.iter().enumerate().filter(|(_, tool)| is_offered(tool));
+    let (tools, off): (Vec<_>, Vec<_>) = allowed.partition(|(_, tool)| chosen.has(tool.name));
+    let indexes = |tools: Vec<(usize, _)>| tools.into_iter().map(|(index, _)| index).collect();
+    Offered { tools: indexes(tools), switched_off: indexes(off) }
 }
 
 /// Whether a call of this tool may leave something changed even if it was stopped.
@@ -156,6 +174,10 @@ fn not_offered(context: &Context, name: &str) -> Error {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         return Error::invalid_argument(format!("there is no tool {name:?}; the tools are {names}")).advise("call one of them");
     };
+    if context.offered.is_switched_off(name) {
+        let why = format!("the operator has switched {name} off; the tools are {names}");
+        return Error::not_granted(why).advise("call one of them");
+    }
     let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
     let is_short_of_access = !context.roots.list().any(|root| root.access() >= needed);
     Error::not_granted(format!("no directory allows {name}; the tools are {names}")).advise(match needed {

@@ -1,0 +1,191 @@
+//! `--doctor`: what this kernel and the disk of each directory give, what is lost without it, and whether each directory can be served.
+//!
+//! May touch: the roots, without changing anything; what the kernel says of itself, through roots of its own.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use cap_roots::{Access, Finding, RootInfo, Roots, Support};
+
+use crate::once::REFUSED;
+use crate::screen::{self, Table, Tone};
+use crate::settings::Settings;
+use crate::start::{shown, terms};
+
+/// A thing that is found out, and what its absence costs; for what is in the table of SECURITY.md, in its words.
+struct Feature {
+    name: &'static str,
+    /// How it was found out.
+    by: &'static str,
+    without: &'static str,
+}
+
+const OPENAT2: Feature = Feature {
+    name: "openat2",
+    by: "opened a directory, and was kept from the one above",
+    without: "the guarded walk: same answers, one call and one descriptor per name",
+};
+const RENAME: Feature = Feature {
+    name: "renameat2 NOREPLACE",
+    by: "asked to rename what is not there",
+    without: "files: a second name, then the first one removed; directories: looked for first, and an empty directory that another process \
+        makes meanwhile is replaced",
+};
+const MOUNT_ID: Feature = Feature {
+    name: "statx mount number",
+    by: "asked of a directory",
+    without: "nothing: mounts below a directory are served as a part of it",
+};
+const LANDLOCK: Feature = Feature {
+    name: "Landlock",
+    by: "/sys/kernel/security/lsm, which does not tell the level",
+    without: "nothing: it is not used; confine the process by other means",
+};
+const UNNAMED: Feature = Feature {
+    name: "O_TMPFILE and linkat",
+    by: "made a file without a name, and let go of it",
+    without: "a reserved name with mode 0600, which a killed process leaves behind until something is written there again",
+};
+const UNNAMED_UNTRIED: &str = "not tried: nothing may be written here";
+const BY_ENTRIES: &str = "asked for an entry by another spelling";
+const NO_ENTRIES: &str = "no entry is there that tells";
+
+pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
+    let mut out = screen::out();
+    writeln!(out, "{}", Tone::Heading.paint(format_args!("cap-roots-mcp {}", env!("CARGO_PKG_VERSION"))))?;
+    let kernel = said_by_kernel("/proc/sys/kernel", "osrelease");
+    let kernel = kernel.as_deref().map_or("unknown", str::trim);
+    writeln!(out, "{}", Tone::Heading.paint(format_args!("System: {} {}", std::env::consts::OS, cap_roots::escape(kernel))))?;
+    let mut less = system(&mut out)?;
+    let roots = match settings.builder().open() {
+        Ok(roots) => roots,
+        Err(error) => {
+            writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {error}")))?;
+            return Ok(ExitCode::from(REFUSED));
+        }
+    };
+    if roots.list().next().is_none() {
+        writeln!(out, "No directory was named.")?;
+    }
+    let mut absent = 0;
+    for root in roots.list() {
+        match root.support() {
+            Some(support) => less |= tell(&mut out, &root, &support)?,
+            None => {
+                absent += 1;
+                let line = format!("{}: {} is missing", root.name(), shown(&root.host_path()));
+                writeln!(out, "{}", Tone::Bad.paint(line))?;
+            }
+        }
+    }
+    if absent > 0 {
+        let what = format!("{absent} of {} directories cannot be served until it is there.", roots.list().count());
+        writeln!(out, "{}", Tone::Bad.paint(what))?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    let verdict =
+        if less { Tone::Doubtful.paint("All can be served, with what is said above.") } else { Tone::Good.paint("All is well.") };
+    writeln!(out, "{verdict}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the kernel gives, tried on the top directory. Whether anything is missing.
+fn system(out: &mut impl Write) -> io::Result<bool> {
+    let top = Roots::builder().named("top", "/", Access::List).open().ok();
+    let support = top.as_ref().and_then(|top| top.list().next()).and_then(|top| top.support());
+    let of = |finding: fn(&Support) -> Finding| support.as_ref().map_or(Finding::Unknown, finding);
+    let modules = said_by_kernel("/sys/kernel/security", "lsm");
+    let landlock = match &modules {
+        Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => Finding::Present,
+        Some(_) => Finding::Missing,
+        None => Finding::Unknown,
+    };
+    let mut table = headed();
+    let mut less = row(&mut table, &OPENAT2, of(|support| support.openat2), OPENAT2.by);
+    less |= row(&mut table, &RENAME, of(|support| support.rename_no_replace), RENAME.by);
+    row(&mut table, &MOUNT_ID, of(|support| support.mount_id), MOUNT_ID.by);
+    let by = if modules.is_some() { LANDLOCK.by } else { "not told: securityfs is not mounted here" };
+    row(&mut table, &LANDLOCK, landlock, by);
+    table.print(out)?;
+    Ok(less)
+}
+
+/// What one directory's disk gives. Whether anything is missing.
+fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<bool> {
+    let heading = format!("{}: {} ({})", root.name(), shown(&root.host_path()), terms(root));
+    writeln!(out, "{}", Tone::Heading.paint(heading))?;
+    let mut table = headed();
+    let disk = if support.file_system.is_empty() { "unknown" } else { &support.file_system };
+    table.row([("file system", Tone::Plain), (disk, Tone::Plain), ("its number in statfs", Tone::Plain), ("", Tone::Plain)]);
+    let (told, tone, costs) = match support.can_hang {
+        Finding::Missing => ("no", Tone::Good, ""),
+        Finding::Present => (
+            "yes",
+            Tone::Doubtful,
+            "a mount that hangs: its calls are answered with timeout, and 16 threads that hang leave none for others",
+        ),
+        _ => ("unknown", Tone::Doubtful, "if it is a network mount, it can hang"),
+    };
+    table.row([("can hang", Tone::Plain), (told, tone), ("by the file system", Tone::Plain), (costs, Tone::Plain)]);
+    let mut less = row(&mut table, &OPENAT2, support.openat2, OPENAT2.by);
+    let by = if support.unnamed_files == Finding::Unknown { UNNAMED_UNTRIED } else { UNNAMED.by };
+    less |= row(&mut table, &UNNAMED, support.unnamed_files, by);
+    for (name, finding, costs) in [
+        (
+            "folds case",
+            support.folds_case,
+            "rules fold case in any case; names that this disk takes for another are checked in its listing",
+        ),
+        ("folds Unicode forms", support.folds_unicode, "a name is found in another form in any case, if one fits"),
+    ] {
+        let (told, tone) = match finding {
+            Finding::Present => ("yes", Tone::Doubtful),
+            Finding::Missing => ("no", Tone::Good),
+            _ => ("unknown", Tone::Plain),
+        };
+        let by = if finding == Finding::Unknown { NO_ENTRIES } else { BY_ENTRIES };
+        let costs = if finding == Finding::Missing { "" } else { costs };
+        table.row([(name, Tone::Plain), (told, tone), (by, Tone::Plain), (costs, Tone::Plain)]);
+    }
+    table.print(out)?;
+    Ok(less || support.can_hang == Finding::Present)
+}
+
+fn headed() -> Table {
+    let mut table = Table::default();
+    table.row(["", "here", "found out by", "without it"].map(|text| (text, Tone::Heading)));
+    table
+}
+
+/// Whether it is known to be missing.
+fn row(table: &mut Table, feature: &Feature, finding: Finding, by: &str) -> bool {
+    let (told, tone) = match finding {
+        Finding::Present => ("yes", Tone::Good),
+        Finding::Missing => ("no", Tone::Doubtful),
+        _ => ("unknown", Tone::Plain),
+    };
+    table.row([(feature.name, Tone::Plain), (told, tone), (by, Tone::Plain), (feature.without, Tone::Plain)]);
+    finding == Finding::Missing
+}
+
+/// A file in which the kernel tells of itself, if it does.
+fn said_by_kernel(dir: &str, name: &str) -> Option<String> {
+    let roots = Roots::builder().named("kernel", dir, Access::Read).open().ok()?;
+    roots.read_to_string(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: a loss that is told in other words than where it is promised.
+    #[test]
+    fn what_is_lost_is_what_security_says() {
+        let security = include_str!("../../SECURITY.md");
+        let table = security.split("## Where a kernel feature is missing").nth(1).unwrap().split("\n## ").next().unwrap();
+        for feature in [OPENAT2, RENAME, UNNAMED] {
+            let row = table.lines().find(|line| line.contains(feature.without)).unwrap_or_else(|| panic!("{}", feature.name));
+            assert!(row.contains(feature.name.split(' ').next().unwrap()), "{row}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! For people at a terminal: words with a colour, and tables.
+//!
+//! May touch: standard output. Where that is no terminal, or `NO_COLOR` is set, anstream takes the colours out.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+/// How something is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Doubtful,
+    Plain,
+    Heading,
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        match self {
+            Tone::Good => AnsiColor::Green.on_default(),
+            Tone::Bad => AnsiColor::Red.on_default().bold(),
+            Tone::Doubtful => AnsiColor::Yellow.on_default(),
+            Tone::Plain => Style::new(),
+            Tone::Heading => Style::new().bold(),
+        }
+    }
+
+    pub(crate) fn paint(self, text: impl Display) -> String {
+        let style = self.style();
+        format!("{style}{text}{style:#}")
+    }
+}
+
+/// Standard output, with colours where they are wanted.
+pub(crate) fn out() -> impl Write {
+    anstream::AutoStream::auto(io::stdout())
+}
+
+/// Rows with columns of one width; the last one is as long as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<(String, Tone)>>,
+}
+
+impl Table {
+    pub(crate) fn row<const N: usize>(&mut self, cells: [(&str, Tone); N]) {
+        self.rows.push(cells.into_iter().map(|(text, tone)| (text.to_owned(), tone)).collect());
+    }
+
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cell = |row: &Vec<(String, Tone)>, column: usize| row.get(column).map_or(0, |(text, _)| text.chars().count());
+        let widths: Vec<_> =
+            (0..columns).map(|column| self.rows.iter().map(|row| cell(row, column)).max().unwrap_or(0)).collect();
+        for row in &self.rows {
+            let mut line = String::from("  ");
+            for ((text, tone), width) in row.iter().zip(&widths) {
+                line += &tone.paint(text);
+                line += &" ".repeat(width + 2 - text.chars().count());
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: a width that counts bytes, or the marks of a colour.
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::default();
+        table.row([("über", Tone::Good), ("x", Tone::Plain)]);
+        table.row([("a longer one", Tone::Plain), ("y", Tone::Bad)]);
+        let mut printed = Vec::new();
+        table.print(&mut anstream::StripStream::new(&mut printed)).unwrap();
+        assert_eq!(String::from_utf8(printed).unwrap(), "  über          x\n  a longer one  y\n");
+    }
+}

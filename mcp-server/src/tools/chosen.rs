@@ -1,0 +1,44 @@
+//! Which tools the operator wants: `--tools`, `--disable-tools`, and the keys of the file.
+//!
+//! May touch: the tools' table, for their names.
+
+use super::TOOLS;
+
+/// The operator's choice. Every name in it is that of a tool, so a slip takes nothing away unseen.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// None: all.
+    only: Option<Vec<&'static str>>,
+    without: Vec<&'static str>,
+}
+
+impl Chosen {
+    /// Reads the names, or says which is none.
+    pub(crate) fn of<'a>(only: Option<&[String]>, without: impl Iterator<Item = &'a String>) -> Result<Self, String> {
+        let only = only.map(|names| names.iter().map(tool).collect()).transpose()?;
+        Ok(Self { only, without: without.map(tool).collect::<Result<_, _>>()? })
+    }
+
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&tool)) && !self.without.contains(&tool)
+    }
+}
+
+fn tool(typed: &String) -> Result<&'static str, String> {
+    let names = || TOOLS.iter().map(|tool| tool.name);
+    names().find(|name| name == typed).ok_or_else(|| {
+        let near: Vec<_> = names().filter(|name| is_near(typed, name)).collect();
+        let near = if near.is_empty() { String::new() } else { format!("; meant may be {}", near.join(" or ")) };
+        let all: Vec<_> = names().collect();
+        format!(
+            "invalid-argument: there is no tool {typed:?} to switch on or off{near}; the tools are {}; correct the name",
+            all.join(", ")
+        )
+    })
+}
+
+/// Whether one may be a slip for the other, or a part of it.
+fn is_near(typed: &str, name: &str) -> bool {
+    let typed = typed.trim().to_lowercase().replace(['-', ' '], "_");
+    typed.len() > 3 && (name.contains(&typed) || strsim::damerau_levenshtein(&typed, name) <= 2)
+}
