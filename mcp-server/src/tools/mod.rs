@@ -181,7 +181,9 @@ fn not_offered(context: &Context, name: &str) -> Error {
     let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
     let is_short_of_access = !context.roots.list().any(|root| root.access() >= needed);
     Error::not_granted(format!("no directory allows {name}; the tools are {names}")).advise(match needed {
-        _ if !is_short_of_access => "call one of them, or ask the operator to start the server without --no-delete",
+        _ if !is_short_of_access => {
+            "call one of them, or ask the operator to allow deletion (--no-delete, or no_delete in the configuration, forbids it)"
+        }
         Access::Write => "call one of them, or ask the operator for a directory that may be written (--rw DIR)",
         _ => "call one of them, or ask the operator for more access",
     })
