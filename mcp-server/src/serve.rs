@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cap_roots::config::ClientRoots as ClientRootsMode;
 use cap_roots_rmcp::ClientRoots;
 use rmcp::ServiceExt;
 use rmcp::service::{RoleServer, ServerInitializeError};
@@ -16,7 +17,7 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::stdio::{self, Limits};
 use crate::turns::Turns;
-use crate::{client_roots, fail, shutdown, signals, start};
+use crate::{client_roots, fail, http, shutdown, signals, start};
 
 /// How long threads that are still at work may take to end once the protocol is over, and how long a client may take to read its last answers.
 const GRACE: Duration = Duration::from_secs(2);
@@ -29,7 +30,11 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
     if context.roots.list().next().is_none() && !settings.trusts_clients() {
         tracing::warn!("no directory was given, so every call answers no-roots; start the server as cap-roots-mcp DIR");
     }
-    if io::stdin().is_terminal() {
+    if settings.http.is_some() && settings.client_roots != ClientRootsMode::Off {
+        tracing::warn!("the roots of clients count for nothing over HTTP: they name directories of the client's machine");
+    }
+    let by_hand = if settings.http.is_some() { io::stderr().is_terminal() } else { io::stdin().is_terminal() };
+    if by_hand {
         start::hint(&context, settings)?;
     }
     let deadline = Duration::from_secs(settings.seconds);
@@ -44,9 +49,14 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
         signals::ignore_size_limit()?;
     }
     let ended = runtime.block_on(async {
+        let server = Server::new(context, client.clone(), deadline, turns.clone());
+        if let Some(terms) = &settings.http {
+            let served = http::serve(terms, server, shutdown::asked()).await;
+            let _ = tokio::time::timeout(GRACE, turns.idle()).await;
+            return Ok(served.map_or_else(|line| fail(&line), |()| ExitCode::SUCCESS));
+        }
         let (transport, streams) = stdio::open(Limits::default())?;
         let watched = client.watch(transport);
-        let server = Server::new(context, client, deadline, turns.clone());
         let stopped = async {
             tokio::select! {
                 () = shutdown::asked() => (),
@@ -57,11 +67,11 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
         // What is stopped takes away what it has begun; only then the process may end.
         let _ = tokio::time::timeout(GRACE, turns.idle()).await;
         streams.finish(GRACE);
-        ended
+        ended.map(|()| ExitCode::SUCCESS)
     });
     // A thread that the system does not let go must not hold the end.
     runtime.shutdown_background();
-    ended.map(|()| ExitCode::SUCCESS)
+    ended
 }
 
 /// Serves until the client has left, or until it is `stopped`: then calls that are at work are told to end, and answered.

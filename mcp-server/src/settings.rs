@@ -8,6 +8,7 @@ use cap_roots::config::{ClientRoots, Config, RootConfig};
 use cap_roots::{Access, Builder, Roots};
 
 use crate::context::Limits;
+use crate::http::Terms;
 use crate::options::{Grant, Options};
 use crate::tools::Chosen;
 
@@ -23,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) seconds: u64,
     read_limit: Option<u64>,
+    /// How the server is reached over HTTP, if not over standard input and output.
+    pub(crate) http: Option<Terms>,
     /// The file, absolute.
     pub(crate) file: Option<PathBuf>,
     /// The arguments that say the same, beside those for directories.
@@ -70,6 +73,14 @@ impl Settings {
         rules.extend(options.rules()?);
         rules.extend(file.iter().flat_map(|file| file.rules()).cloned());
         let limits = file.map(Config::limits).unwrap_or_default();
+        let client_roots = pick(options, "client_roots", options.client_roots(), file.and_then(Config::client_roots));
+        let http = options.http()?;
+        if http.is_some() && matches!(client_roots, ClientRoots::Trust | ClientRoots::TrustRead) {
+            return Err(
+                "invalid-argument: over HTTP, what clients send as their roots is never a grant; name the directories, and leave out trust"
+                    .to_owned(),
+            );
+        }
         let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
         let only = pick(options, "tools", options.tools(), file.map(Config::tools));
         let without = options.disabled_tools().iter().chain(file.map(Config::disabled_tools).unwrap_or_default());
@@ -81,7 +92,8 @@ impl Settings {
             rules,
             no_delete: options.no_delete,
             tools: Chosen::of(only, without)?,
-            client_roots: pick(options, "client_roots", options.client_roots(), file.and_then(Config::client_roots)),
+            client_roots,
+            http,
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
             limits: Limits {
                 text_bytes: pick(options, "max_text_bytes", options.max_text_bytes, limits.max_text_bytes.map(u64::from)),
@@ -96,7 +108,8 @@ impl Settings {
         })
     }
 
-    /// The grants for the library. A configuration file in a directory that is served could be changed by the client, for the next start.
+    /// The grants for the library. A configuration file in a directory that is served could be changed by the client, for the next start; so
+    /// could a token.
     pub(crate) fn builder(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
         for (glob, access) in &self.rules {
@@ -109,10 +122,8 @@ impl Settings {
         if let Some(limit) = self.read_limit {
             builder = builder.read_limit(limit);
         }
-        match &self.file {
-            Some(file) => builder.keep_outside(file),
-            None => builder,
-        }
+        let token = self.http.as_ref().and_then(Terms::token_file);
+        self.file.as_deref().into_iter().chain(token).fold(builder, Builder::keep_outside)
     }
 
     /// Whether the roots of a client are grants.

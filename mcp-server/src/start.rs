@@ -93,7 +93,8 @@ pub(crate) fn hint(context: &Context, settings: &Settings) -> io::Result<()> {
 }
 
 fn tell(err: &mut impl Write, context: &Context, settings: &Settings) -> io::Result<()> {
-    writeln!(err, "cap-roots-mcp serves, to an MCP client on standard input and output:")?;
+    let over = if settings.http.is_some() { "to MCP clients over HTTP" } else { "to an MCP client on standard input and output" };
+    writeln!(err, "cap-roots-mcp serves, {over}:")?;
     let is_for_all = |glob: &str, access| settings.rules.iter().any(|(other, ceiling)| other == glob && *ceiling == access);
     for root in context.roots.list() {
         writeln!(err, "  {} ({}) as {}", shown(&root.host_path()), terms(&root), root.uri())?;
@@ -113,6 +114,10 @@ fn tell(err: &mut impl Write, context: &Context, settings: &Settings) -> io::Res
         "  at most {} bytes of text, {} bytes of media and {} entries in an answer, {} seconds for a call",
         limits.text_bytes, limits.media_bytes, limits.entries, settings.seconds
     )?;
+    if settings.http.is_some() {
+        // How a client comes there is told when that is known.
+        return Ok(());
+    }
     let arguments = settings.arguments(&context.roots);
     let program = std::env::current_exe().map_or_else(|_| "cap-roots-mcp".to_owned(), |path| path.display().to_string());
     let entry = serde_json::json!({ "mcpServers": { "files": { "command": program, "args": arguments } } });

@@ -1,6 +1,7 @@
 //! The command line. What a configuration file adds to it is in `settings`.
 
 mod grant;
+mod http;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,8 +11,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
+use crate::http::Terms;
+
 pub(crate) use grant::Grant;
 use grant::{named, rule};
+use http::HttpOptions;
 
 /// A filesystem MCP server that is really confined.
 ///
@@ -114,6 +118,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) max_entries: u32,
 
+    #[command(flatten)]
+    http: HttpOptions,
+
     /// The options that stand on the command line, and not as by default.
     #[arg(skip)]
     given: Vec<String>,
@@ -130,6 +137,7 @@ Examples:
   cap-roots-mcp --explain src/main.rs --op write .
   cap-roots-mcp --doctor ~/project
   cap-roots-mcp --config ~/.config/cap-roots.toml
+  cap-roots-mcp --http 8000 ~/project
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
 list_directory_with_sizes, get_file_info, list_allowed_directories.
@@ -232,6 +240,11 @@ impl Options {
     /// The tools that are not offered.
     pub(crate) fn disabled_tools(&self) -> &[String] {
         &self.disable_tools
+    }
+
+    /// How the server is reached over HTTP, if it is; or the line that says what does not go together.
+    pub(crate) fn http(&self) -> Result<Option<Terms>, String> {
+        self.http.terms()
     }
 
     /// Whether the option stands on the command line.

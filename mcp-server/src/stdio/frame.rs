@@ -13,11 +13,11 @@ use super::unique;
 /// Some programs begin a text with it, and RFC 8259 section 8.1 lets a reader pass over it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-pub(super) type Message = RxJsonRpcMessage<RoleServer>;
+pub(crate) type Message = RxJsonRpcMessage<RoleServer>;
 
 /// What is on a line.
 #[derive(Debug)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     Message(Box<Message>),
     Nothing,
     Fault(Fault),
@@ -25,7 +25,7 @@ pub(super) enum Frame {
 
 /// What a line is answered with that is no message.
 #[derive(Debug, PartialEq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     code: ErrorCode,
     /// That of the request, or `null` where it cannot be told (JSON-RPC 2.0, section 5).
     id: Value,
@@ -53,13 +53,13 @@ impl Fault {
     }
 
     /// As a message, without the end of its line.
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": self.code, "message": self.message } })
     }
 }
 
 /// Reads a line, which is without its end.
-pub(super) fn read(line: &[u8]) -> Frame {
+pub(crate) fn read(line: &[u8]) -> Frame {
     let Ok(text) = std::str::from_utf8(line) else {
         return Frame::Fault(Fault::parse("the message is not UTF-8"));
     };

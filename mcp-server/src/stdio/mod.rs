@@ -5,7 +5,7 @@
 //! stops.
 
 mod budget;
-mod frame;
+pub(crate) mod frame;
 mod line;
 mod unanswered;
 mod unique;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod http;
 pub(crate) mod roots;
 pub(crate) mod wire;
 

@@ -1,0 +1,140 @@
+//! The server over streamable HTTP (`--http`): who may come in, how much of everything, and how it ends.
+//!
+//! May touch: `server`, `settings`. Answers of the protocol are the protocol library's; `gate` decides what gets there.
+
+mod address;
+mod bounds;
+mod gate;
+mod names;
+mod patient;
+mod reply;
+mod sessions;
+mod start;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+pub(crate) use address::Address;
+use bounds::{Bounds, HEAD_BYTES, HEADERS};
+use gate::Gate;
+pub(crate) use names::Name;
+use names::Names;
+use patient::Patient;
+use reply::Refused;
+pub(crate) use start::{Access, Terms};
+
+use crate::server::Server;
+
+/// How long connections may take to close after that.
+const CLOSE: Duration = Duration::from_secs(1);
+
+/// How far the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serves,
+    Finishes,
+}
+
+/// Serves until it is `stopped`; or the line that says why it cannot.
+pub(crate) async fn serve(terms: &Terms, server: Server, stopped: impl Future<Output = ()>) -> Result<(), String> {
+    let at = terms.address.socket();
+    let cannot = |error: io::Error| format!("the server cannot listen on {at}: {error}");
+    let token = terms.token()?;
+    let listener = TcpListener::bind(at).await.map_err(cannot)?;
+    let bound = listener.local_addr().map_err(cannot)?;
+    let gate = Arc::new(Gate::new(Names::new(bound.ip(), terms.names.clone()), token.clone(), server, Bounds::USUAL));
+    let (stage, stages) = watch::channel(Stage::Serves);
+    // Whoever does not listen to standard error has the token from a file.
+    let _ = terms.announce(bound, token.as_ref());
+    tokio::select! {
+        () = accept(listener, &gate, &stages, Bounds::USUAL) => {}
+        () = stopped => {}
+    }
+    gate.close();
+    let _ = stage.send(Stage::Finishes);
+    drop(stages);
+    finish(&gate, &stage, Bounds::USUAL).await;
+    Ok(())
+}
+
+async fn finish(gate: &Gate, stage: &watch::Sender<Stage>, bounds: Bounds) {
+    let _ = tokio::time::timeout(bounds.finish, gate.finished()).await;
+    gate.end();
+    let _ = tokio::time::timeout(CLOSE, stage.closed()).await;
+}
+
+/// Takes connections for ever.
+async fn accept(listener: TcpListener, gate: &Arc<Gate>, stages: &watch::Receiver<Stage>, bounds: Bounds) {
+    let (places, away) = (Arc::new(Semaphore::new(bounds.connections)), Arc::new(Semaphore::new(bounds.turned_away)));
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Of one connection, or of all (no descriptors left): the next one may be better, after a moment.
+                tracing::debug!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            let (gate, stages) = (Arc::clone(gate), stages.clone());
+            tokio::spawn(async move {
+                connection(stream, gate, stages, bounds).await;
+                drop(place);
+            });
+        } else if let Ok(turn) = Arc::clone(&away).try_acquire_owned() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(CLOSE, turn_away(stream)).await;
+                drop(turn);
+            });
+        }
+    }
+}
+
+/// One connection, until its client or the server ends it.
+async fn connection(stream: TcpStream, gate: Arc<Gate>, mut stages: watch::Receiver<Stage>, bounds: Bounds) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let gate = Arc::clone(&gate);
+        async move { Ok::<_, Infallible>(gate.answer(request).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.head_time)
+        .max_header_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(Patient::new(stream, bounds.patience)), service);
+    let mut served = std::pin::pin!(served);
+    let stops = async { stages.wait_for(|stage| *stage == Stage::Finishes).await.map(drop) };
+    let outcome = tokio::select! {
+        outcome = &mut served => outcome,
+        _ = stops => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Says that there is no room. What the client has sent is taken, since an answer to unread bytes may be lost.
+async fn turn_away(mut stream: TcpStream) -> io::Result<()> {
+    stream.write_all(&Refused::Busy.bytes()).await?;
+    stream.shutdown().await?;
+    let mut left = [0; 1024];
+    while stream.read(&mut left).await? > 0 {}
+    Ok(())
+}
