@@ -262,6 +262,11 @@ fn help_is_a_manual() {
         "--tools",
         "--disable-tools",
         "--max-text-bytes",
+        "--http",
+        "--http-token-file",
+        "--http-no-token",
+        "--http-public",
+        "--http-host",
         "Examples:",
         "root://NAME/",
     ] {
