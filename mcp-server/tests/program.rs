@@ -262,6 +262,12 @@ fn help_is_a_manual() {
         "--tools",
         "--disable-tools",
         "--max-text-bytes",
+        "--max-depth",
+        "--ignore",
+        "--ignore-common",
+        "--gitignore",
+        "directory_tree",
+        "search_files",
         "Examples:",
         "root://NAME/",
     ] {

@@ -61,9 +61,9 @@ impl Session {
 
     fn message(&self, id: Option<usize>, method: &str, mut params: Value) -> Value {
         if self.modern {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
-            });
+            // Beside what the test itself says there.
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
         }
         let mut message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if let Some(id) = id {
@@ -87,6 +87,20 @@ impl Session {
             self.kept.push(self.answers.recv_timeout(HANG).ok()?);
         }
         Some(self.answer(id))
+    }
+
+    /// All that came up to the answer to `id`, in order.
+    pub(crate) fn until_answer(&mut self, id: usize) -> Vec<Value> {
+        while !self.has_answer(id) {
+            self.kept.push(self.answers.recv_timeout(HANG).expect("no answer"));
+        }
+        std::mem::take(&mut self.kept)
+    }
+
+    /// What came that answers nothing.
+    pub(crate) fn notifications(&mut self) -> Vec<Value> {
+        self.kept.extend(self.answers.try_iter());
+        std::mem::take(&mut self.kept)
     }
 
     pub(crate) fn has_answer(&mut self, id: usize) -> bool {
