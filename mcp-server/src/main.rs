@@ -10,6 +10,7 @@ mod context;
 mod doctor;
 mod edit;
 mod explain;
+mod grep;
 mod listing;
 mod once;
 mod options;
