@@ -79,6 +79,23 @@ impl Arguments {
         whole.filter(|number| *number >= 1).map(Some).ok_or_else(wrong)
     }
 
+    /// A whole number from 0 to `most`, if it is given.
+    pub(crate) fn number(&self, name: &str, most: u64) -> Result<Option<u64>> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a whole number from 0 to {most}"));
+        match self.get(name) {
+            Some(value) if value.as_f64() == Some(0.0) => Ok(Some(0)),
+            _ => {
+                let number = self.count(name).map_err(|_| wrong())?;
+                if number.is_some_and(|number| number > most) { Err(wrong()) } else { Ok(number) }
+            }
+        }
+    }
+
+    /// Whether it is given at all.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// One of `choices`; the first if it is not given.
     pub(crate) fn choice<'a>(&self, name: &str, choices: &'a [&'a str]) -> Result<&'a str> {
         let wrong = || Error::invalid_argument(format!("{name:?} must be one of {}", choices.join(", ")));

@@ -13,11 +13,12 @@ use cap_roots::{Error, ErrorKind, Result};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
-pub(crate) use found::{Found, Shape};
-pub(crate) use pattern::{Meaning, Pattern};
-pub(crate) use source::{Facts, LINE, Until};
+pub(crate) use found::{Found, Full, Shape};
+pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
+pub(crate) use source::{Facts, LINE};
 
 use crate::page;
+use crate::work::Work;
 use found::Lines;
 use source::Source;
 
@@ -63,15 +64,8 @@ impl Search {
     ///
     /// # Errors
     /// `cancelled`, `revoked`, `expired`, `io`; what was found before stays.
-    pub(crate) fn file(
-        &mut self,
-        file: impl Read,
-        label: &str,
-        from: u64,
-        found: &mut Found,
-        until: Until<'_>,
-    ) -> Result<Searched> {
-        let Some(mut source) = Source::of(file, until)? else { return Ok(Searched::Binary) };
+    pub(crate) fn file(&mut self, file: impl Read, label: &str, from: u64, found: &mut Found, work: &Work) -> Result<Searched> {
+        let Some(mut source) = Source::of(file, work)? else { return Ok(Searched::Binary) };
         let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
         source.begin(from.saturating_sub(1), context)?;
         let mut lines = Lines::new(&self.pattern.matcher, self.shape, label, source.lines(), found);

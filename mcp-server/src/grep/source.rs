@@ -4,7 +4,6 @@
 //! stay as they are. Memory is one block, whatever the file.
 
 use std::io::{self, Cursor, Read};
-use std::time::Instant;
 
 use cap_roots::{ErrorKind, Result};
 use encoding_rs_io::{DecodeReaderBytes, DecodeReaderBytesBuilder};
@@ -30,24 +29,10 @@ pub(crate) struct Facts {
     pub(crate) long_lines: u64,
 }
 
-/// Until when something is worked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Until<'a> {
-    pub(crate) work: &'a Work,
-    /// From then on the search pauses where it is, so that its answer is in time.
-    pub(crate) pause: Option<Instant>,
-}
-
-impl Until<'_> {
-    pub(crate) fn is_over(&self) -> bool {
-        self.pause.is_some_and(|pause| Instant::now() >= pause)
-    }
-}
-
 /// The text of a file.
 pub(crate) struct Source<'a, R> {
     inner: DecodeReaderBytes<io::Chain<Cursor<Vec<u8>>, R>, Vec<u8>>,
-    until: Until<'a>,
+    work: &'a Work,
     block: Vec<u8>,
     /// What of the block is still to be given.
     at: usize,
@@ -74,7 +59,7 @@ impl<'a, R: Read> Source<'a, R> {
     ///
     /// # Errors
     /// `revoked`, `expired`, `io`.
-    pub(crate) fn of(mut file: R, until: Until<'a>) -> Result<Option<Self>> {
+    pub(crate) fn of(mut file: R, work: &'a Work) -> Result<Option<Self>> {
         let mut head = Vec::with_capacity(BLOCK);
         (&mut file).take(BLOCK as u64).read_to_end(&mut head).map_err(page::io)?;
         let decoded = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
@@ -83,7 +68,7 @@ impl<'a, R: Read> Source<'a, R> {
         }
         Ok(Some(Self {
             inner: DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(Cursor::new(head).chain(file)),
-            until,
+            work,
             block: vec![0; BLOCK],
             at: 0,
             end: 0,
@@ -137,7 +122,7 @@ impl<'a, R: Read> Source<'a, R> {
 
     /// Reads the next block; whether there is one.
     fn fill(&mut self) -> io::Result<bool> {
-        self.until.work.check()?;
+        self.work.check()?;
         (self.at, self.end) = (0, 0);
         if self.facts.ends_binary {
             return Ok(false);
@@ -161,7 +146,7 @@ impl<'a, R: Read> Source<'a, R> {
 impl<R: Read> Read for Source<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         // Asked for more, whoever searches is through with all whole lines that it was given.
-        if self.lines > self.least && self.until.is_over() {
+        if self.lines > self.least && self.work.is_late() {
             self.paused = true;
             return Err(cap_roots::Error::from(ErrorKind::Timeout).into());
         }
@@ -249,10 +234,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn until(work: &Work) -> Until<'_> {
-        Until { work, pause: None }
-    }
-
     /// Gives at most so many bytes at once.
     struct Slow<'a>(&'a [u8], usize);
 
@@ -265,7 +246,7 @@ mod tests {
 
     fn all(bytes: &[u8]) -> (Vec<u8>, u64, Facts) {
         let work = Work::default();
-        let mut source = Source::of(Slow(bytes, 7000), until(&work)).unwrap().expect("text");
+        let mut source = Source::of(Slow(bytes, 7000), &work).unwrap().expect("text");
         let mut text = Vec::new();
         source.read_to_end(&mut text).unwrap();
         (text, source.lines(), source.facts())
@@ -292,7 +273,7 @@ mod tests {
         let work = Work::default();
         let mut late = vec![b'a'; BLOCK];
         late[BLOCK - 1] = 0;
-        assert!(Source::of(&late[..], until(&work)).unwrap().is_none());
+        assert!(Source::of(&late[..], &work).unwrap().is_none());
         let mut later = "line\n".repeat(BLOCK).into_bytes();
         later[BLOCK + 7] = 0;
         let (text, _, facts) = all(&later);
@@ -347,7 +328,7 @@ mod tests {
         for (count, next) in
             [(0, "line 1\n"), (1, "line 2\n"), (9_999, "line 10000\n"), (49_999, "line 50000\n"), (50_000, ""), (60_000, "")]
         {
-            let mut source = Source::of(content.as_bytes(), until(&work)).unwrap().unwrap();
+            let mut source = Source::of(content.as_bytes(), &work).unwrap().unwrap();
             source.begin(count, 0).unwrap();
             let mut text = String::new();
             source.read_to_string(&mut text).unwrap();
@@ -360,7 +341,7 @@ mod tests {
     #[test]
     fn a_stopped_call_reads_no_further() {
         let work = Work::default();
-        let mut source = Source::of(io::repeat(b'a'), until(&work)).unwrap().unwrap();
+        let mut source = Source::of(io::repeat(b'a'), &work).unwrap().unwrap();
         let mut into = [0; 100];
         assert!(source.read(&mut into).unwrap() > 0);
         work.stop();

@@ -12,7 +12,7 @@ fn search(pattern: &str, context: usize) -> Search {
 fn searched(search: &mut Search, content: &[u8], from: u64, bytes: u64, matches: usize) -> (String, Searched) {
     let work = Work::default();
     let mut found = Found::new(bytes, matches);
-    let how = search.file(content, "f", from, &mut found, Until { work: &work, pause: None }).unwrap();
+    let how = search.file(content, "f", from, &mut found, &work).unwrap();
     (found.text().to_owned(), how)
 }
 
@@ -79,7 +79,7 @@ fn names_alone() {
     let mut search = Search::new(Pattern::parse("hit", REGEX).unwrap(), Shape::Names);
     let mut found = Found::new(1000, 10);
     for (content, label) in [("hit\nhit\n", "a"), ("miss\n", "b"), ("hit", "c")] {
-        let how = search.file(content.as_bytes(), label, 1, &mut found, Until { work: &work, pause: None }).unwrap();
+        let how = search.file(content.as_bytes(), label, 1, &mut found, &work).unwrap();
         assert!(matches!(how, Searched::Whole(_)));
     }
     assert_eq!((found.text(), found.matches()), ("a\nc", 2));
@@ -127,21 +127,12 @@ proptest! {
 fn a_paused_search_goes_on() {
     let content: String =
         (1..=200_000).map(|number| if number % 1000 == 0 { "hit\n".to_owned() } else { format!("{number}\n") }).collect();
-    let work = Work::default();
     let mut search = search("hit", 1);
     let (mut from, mut hits, mut pauses) = (1, Vec::new(), 0);
     loop {
         let mut found = Found::new(1 << 20, 1000);
-        let now = std::time::Instant::now();
-        let how = search
-            .file(
-                content.as_bytes(),
-                "f",
-                from,
-                &mut found,
-                Until { work: &work, pause: Some(now + std::time::Duration::from_micros(200)) },
-            )
-            .unwrap();
+        let work = Work::until(std::time::Duration::from_micros(200));
+        let how = search.file(content.as_bytes(), "f", from, &mut found, &work).unwrap();
         hits.extend(found.text().lines().filter(|line| line.starts_with("f:")).map(str::to_owned));
         match how {
             Searched::To { line, .. } => (from, pauses) = (line, pauses + 1),
@@ -158,6 +149,6 @@ fn a_stopped_search_ends() {
     let work = Work::default();
     work.stop();
     let mut found = Found::new(1 << 20, 1000);
-    let error = search("a", 0).file(std::io::repeat(b'b'), "f", 1, &mut found, Until { work: &work, pause: None }).unwrap_err();
+    let error = search("a", 0).file(std::io::repeat(b'b'), "f", 1, &mut found, &work).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }

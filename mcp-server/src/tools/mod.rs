@@ -14,6 +14,7 @@ mod read_many;
 mod read_media;
 mod read_text;
 mod search;
+mod search_contents;
 mod transfer;
 mod tree;
 mod write;
@@ -83,6 +84,7 @@ const TOOLS: &[Definition] = &[
     list::LIST_DIRECTORY_WITH_SIZES,
     tree::DIRECTORY_TREE,
     search::SEARCH_FILES,
+    search_contents::SEARCH_FILE_CONTENTS,
     write::WRITE_FILE,
     edit::EDIT_FILE,
     write::APPEND_FILE,

@@ -2,12 +2,15 @@
 //!
 //! May touch: `arguments`, `context`.
 
+use std::ffi::OsStr;
+
 use cap_roots::Result;
 use serde_json::{Map, Value, json};
 
 use super::cursor::{For, Mark, stale};
 use super::exclude::{Excludes, MOST};
 use super::glob::Anchor;
+use super::report::{Cut, Report};
 use crate::arguments::Arguments;
 use crate::context::Context;
 
@@ -81,6 +84,24 @@ impl<'a> Ask<'a> {
         let Some(cursor) = self.cursor else { return Ok(None) };
         let cursors = context.walks.cursors.as_ref().ok_or_else(stale)?;
         cursors.open(cursor, &self.call(context)).map(Some)
+    }
+
+    /// For a path that turned out to be a file: how much of it an earlier call has answered, in the tool's own measure.
+    ///
+    /// # Errors
+    /// `stale-cursor`.
+    pub(crate) fn within_file(&self, context: &Context) -> Result<u64> {
+        Ok(self.behind(context)?.map_or(0, |mark| mark.within))
+    }
+
+    /// For a path that turned out to be a file: the report of a call that ended within it, or at its end.
+    pub(crate) fn report_of_file(&self, context: &Context, cut: Option<(Cut, u64)>) -> Report {
+        let mut report = Report::default();
+        if let Some((cut, within)) = cut {
+            report.cut(cut);
+            report.goes_on(self.cursor_at(context, &Mark::at(OsStr::new(""), within)));
+        }
+        report
     }
 
     /// The cursor to go on from a mark.

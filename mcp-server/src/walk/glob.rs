@@ -26,6 +26,8 @@ pub(crate) enum Anchor {
     PlainNamesFloat,
     /// What has no `*` fits at any depth.
     WithoutStarFloats,
+    /// What has no slash fits at any depth.
+    WithoutSlashFloats,
 }
 
 impl Anchor {
@@ -33,6 +35,7 @@ impl Anchor {
         match self {
             Anchor::PlainNamesFloat => !glob.contains(['*', '?', '[', '{', '/', '\\']),
             // A slash at the front anchors, as in lists of files to ignore.
+            Anchor::WithoutSlashFloats => !glob.contains('/'),
             Anchor::WithoutStarFloats => !glob.contains('*') && !glob.starts_with('/'),
         }
     }
