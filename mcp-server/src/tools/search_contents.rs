@@ -8,7 +8,7 @@ use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::grep::{Facts, Found, Full, LINE, Meaning, PATTERN, Pattern, Search, Searched, Shape};
-use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, properties};
+use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, is_over, properties};
 use crate::work::Work;
 
 pub(super) const SEARCH_FILE_CONTENTS: Definition = Definition {
@@ -105,7 +105,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     };
     let report = match context.roots.open(ask.path()) {
         Ok(file) => {
-            let label = context.label(ask.path());
+            let label = ask.label(context)?;
             let within = ask.within_file(context)?;
             let cut = searching.file(file, &label, within).map_err(|error| error.about(&label))?;
             ask.report_of_file(context, cut)
@@ -196,11 +196,6 @@ impl Searching<'_> {
         notes.extend(self.passed.notes(self.found.escaped()));
         answer(text, report.notice((!notes.is_empty()).then(|| notes.join(" "))))
     }
-}
-
-/// Whether the whole search is at its end, and not only one file.
-fn is_over(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Revoked | ErrorKind::Expired | ErrorKind::Cancelled | ErrorKind::RootAbsent | ErrorKind::NoRoots)
 }
 
 /// What was not searched, or not as it stands.

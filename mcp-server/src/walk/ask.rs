@@ -86,6 +86,14 @@ impl<'a> Ask<'a> {
         cursors.open(cursor, &self.call(context)).map(Some)
     }
 
+    /// For a path that turned out to be a file: the path in the caller's own form, as any tool takes it.
+    ///
+    /// # Errors
+    /// `invalid-path`, `outside-roots`.
+    pub(crate) fn label(&self, context: &Context) -> Result<String> {
+        if context.label(self.path) == self.path { Ok(self.path.to_owned()) } else { context.roots.uri(self.path) }
+    }
+
     /// For a path that turned out to be a file: how much of it an earlier call has answered, in the tool's own measure.
     ///
     /// # Errors

@@ -321,6 +321,6 @@ impl<'a> Walking<'a> {
 }
 
 /// Whether nothing below can be reached any more, and not only one directory.
-fn is_over(kind: ErrorKind) -> bool {
+pub(crate) fn is_over(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Revoked | ErrorKind::Expired | ErrorKind::Cancelled | ErrorKind::RootAbsent | ErrorKind::NoRoots)
 }

@@ -122,6 +122,13 @@ impl Session {
         answer
     }
 
+    /// Most memory that the server had so far, in kB, where the system tells.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id())).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        peak.trim().trim_end_matches(" kB").trim().parse().ok()
+    }
+
     pub(crate) fn is_modern(&self) -> bool {
         self.modern
     }
