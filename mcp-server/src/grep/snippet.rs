@@ -102,10 +102,10 @@ mod tests {
             let end = (start + length..=line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
             let shown = snippet(line.as_bytes(), &(start..end), most);
             prop_assert!(!shown.escaped);
-            let first = line[start..].chars().next().unwrap();
+            let first = line.get(start..).and_then(|rest| rest.chars().next()).unwrap();
             let (from, to) = if line.len() <= most.max(LEAST) { (0, line.len()) } else { window(line.as_bytes(), &(start..end), most.max(LEAST)) };
             prop_assert!(from <= start && to >= start + first.len_utf8());
-            prop_assert!(shown.text.contains(&line[from..to]));
+            prop_assert!(shown.text.contains(line.get(from..to).unwrap()));
             prop_assert!(to - from <= most.max(LEAST) + 3 && shown.text.len() <= most.max(LEAST) + 43);
         }
 

@@ -81,7 +81,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     let meaning =
         Meaning { regex: arguments.flag("regex")?, case_sensitive: !ask.fold(), whole_word: arguments.flag("wholeWord")? };
     let pattern = Pattern::parse(arguments.text("pattern")?, meaning)?;
-    let suspected = pattern.looks_like_regex;
+    let hint = hint(context, arguments.text("pattern")?, &pattern);
     let include = arguments.texts_if_given("include", GLOBS)?;
     let include =
         (!include.is_empty()).then(|| Globs::of("include", &include, Anchor::WithoutSlashFloats, ask.fold())).transpose()?;
@@ -101,6 +101,8 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         found,
         most,
         bytes: context.limits.text_bytes,
+        going_on: ask.goes_on(),
+        hint,
         passed: Passed::default(),
     };
     let report = match context.roots.open(ask.path()) {
@@ -115,7 +117,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         }
         Err(error) => return Err(error),
     };
-    Ok(searching.answer(&report, suspected))
+    Ok(searching.answer(&report))
 }
 
 /// A search of one file after the other.
@@ -125,7 +127,20 @@ struct Searching<'a> {
     found: Found,
     most: u64,
     bytes: u64,
+    /// Another answer was before this one.
+    going_on: bool,
+    hint: Option<String>,
     passed: Passed,
+}
+
+/// What whoever finds nothing may have meant.
+fn hint(context: &Context, text: &str, pattern: &Pattern) -> Option<String> {
+    const NAMES: &str = "search_files";
+    if pattern.looks_like_regex {
+        return Some("The pattern was looked for as plain text; if it is a regular expression, set regex to true.".to_owned());
+    }
+    let may_be_a_name = !text.contains(char::is_whitespace) && context.offered.has(NAMES);
+    may_be_a_name.then(|| format!("Only what is in files was looked at; {NAMES} looks at names."))
 }
 
 impl Searching<'_> {
@@ -182,19 +197,20 @@ impl Searching<'_> {
         })
     }
 
-    fn answer(self, report: &Report, suspected: bool) -> CallToolResult {
+    fn answer(&self, report: &Report) -> CallToolResult {
         let none = self.found.matches() == 0;
-        let text = match (none, report.why_cut()) {
-            (false, _) => self.found.text().to_owned(),
-            (true, None) => "No matches found".to_owned(),
-            (true, Some(_)) => "No matches found so far".to_owned(),
+        let text = match (none, report.why_cut(), self.going_on) {
+            (false, ..) => self.found.text(),
+            (true, Some(_), _) => "No matches found so far",
+            (true, None, true) => "No further matches found",
+            (true, None, false) => "No matches found",
         };
         let mut notes = Vec::new();
-        if none && suspected {
-            notes.push("The pattern was looked for as plain text; if it is a regular expression, set regex to true.".to_owned());
+        if none && !self.going_on {
+            notes.extend(self.hint.clone());
         }
         notes.extend(self.passed.notes(self.found.escaped()));
-        answer(text, report.notice((!notes.is_empty()).then(|| notes.join(" "))))
+        answer(text.to_owned(), report.notice((!notes.is_empty()).then(|| notes.join(" "))))
     }
 }
 
