@@ -66,7 +66,7 @@ impl Found {
         self.matches
     }
 
-    /// How many of the lines show bytes that are not UTF-8 as `\xNN`.
+    /// How many of the lines show something otherwise than it is.
     pub(crate) fn escaped(&self) -> usize {
         self.escaped
     }

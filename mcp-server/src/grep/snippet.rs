@@ -1,6 +1,7 @@
 //! A line as it is shown: cut around its match, on characters, with a mark where something is left out.
 //!
-//! May touch: nothing. Bytes that are no UTF-8 are shown as `\xNN`, and told, since a line may hold such text itself.
+//! May touch: nothing. Bytes that are no UTF-8 are shown as `\xNN`, and characters that some reader takes for the end of a line as `\u{N}`, so
+//! that no file can forge lines of an answer. Both are told, since a line may hold such text itself.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -14,7 +15,7 @@ pub(crate) const LEAST: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snippet {
     pub(crate) text: String,
-    /// Whether it has bytes that are no text.
+    /// Whether something in it is shown otherwise than it is.
     pub(crate) escaped: bool,
 }
 
@@ -53,13 +54,25 @@ fn boundary(line: &[u8], at: usize) -> usize {
 fn push(text: &mut String, bytes: &[u8]) -> bool {
     let mut escaped = false;
     for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
+        for c in chunk.valid().chars() {
+            if ends_lines(c) {
+                text.extend(c.escape_unicode());
+                escaped = true;
+            } else {
+                text.push(c);
+            }
+        }
         for byte in chunk.invalid() {
             let _ = write!(text, "\\x{byte:02X}");
             escaped = true;
         }
     }
     escaped
+}
+
+/// What Unicode or some language's idea of lines breaks them at.
+fn ends_lines(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -89,6 +102,8 @@ mod tests {
         assert_eq!(text(&line, 100..106, 16), "[95 bytes…] aaaaaneedlebbbbb […95 bytes]");
         assert_eq!(text(&line, 0..1, 16), "aaaaaaaaaaaaaaaa […190 bytes]");
         assert_eq!(text(&line, 205..206, 16), "[190 bytes…] bbbbbbbbbbbbbbbb");
+        let shown = snippet("a\rb:1:x\u{2028}c\td".as_bytes(), &(0..1), 400);
+        assert_eq!((shown.text.as_str(), shown.escaped), ("a\\u{d}b:1:x\\u{2028}c\td", true));
         let shown = snippet(b"a\xb0\xa1z", &(0..1), 400);
         assert_eq!((shown.text.as_str(), shown.escaped), ("a\\xB0\\xA1z", true));
     }
@@ -113,7 +128,7 @@ mod tests {
         #[test]
         fn any_bytes_can_be_shown(line in proptest::collection::vec(any::<u8>(), 0..300), start in 0usize..400, length in 0usize..400, most in 0usize..120) {
             let shown = snippet(&line, &(start..start + length), most);
-            prop_assert!(shown.text.len() <= 4 * (most.max(LEAST) + 3) + 40);
+            prop_assert!(shown.text.len() <= 6 * (most.max(LEAST) + 3) + 40 && shown.text.lines().count() <= 1);
         }
     }
 }

@@ -37,6 +37,10 @@ fn line_ends_and_marks_are_no_text() {
     assert_eq!(lines("b$", 1, b"a\r\nb\r\nc\r\n"), "f-1-a\nf:2:b\nf-3-c");
     assert_eq!(lines("^b", 0, "\u{feff}b\n".as_bytes()), "f:1:b");
     assert_eq!(lines("^$", 0, b"a\r\n\r\nb"), "f:2:");
+    assert_eq!(lines(r"\s$", 0, b"a\r\nb \r\n"), "f:2:b ");
+    assert_eq!(lines(r"\Ab\z", 0, b"a\r\nb\r\nb"), "f:2:b\nf:3:b");
+    assert_eq!(lines(r"[^a]", 0, b"a\r\n\r\nb\r\n"), "f:3:b");
+    assert_eq!(lines(r"(?s)a.*", 0, b"a\r\nb\r\n"), "f:1:a");
     let utf16: Vec<u8> = "\u{feff}é\r\n😀\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(lines("^😀$", 1, &utf16), "f-1-é\nf:2:😀");
 }

@@ -266,8 +266,8 @@ impl Passed {
             ),
             note(
                 u64::try_from(escaped).unwrap_or(u64::MAX),
-                r"of the lines shows bytes that are not UTF-8 as \xNN",
-                r"of the lines show bytes that are not UTF-8 as \xNN",
+                r"of the lines shows bytes that are not UTF-8 as \xNN, or line separators as \u{N}",
+                r"of the lines show bytes that are not UTF-8 as \xNN, or line separators as \u{N}",
             ),
             note(self.decoded, "file is UTF-16, and was searched decoded", "files are UTF-16, and were searched decoded"),
             note(
