@@ -385,6 +385,8 @@ fn a_search_over_its_time_goes_on_where_it_was() {
     }
     let want: Vec<String> = (0..8).map(|number| format!("{number}:1048577:needle")).collect();
     assert_eq!(found, want);
-    println!("{cuts} cuts");
+    if cuts == 0 {
+        println!("skipped: this machine searches all of it within a second");
+    }
     session.end();
 }

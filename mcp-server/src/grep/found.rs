@@ -186,10 +186,6 @@ impl Sink for Lines<'_> {
         let line = self.base + context.line_number().unwrap_or_default();
         let (text, escaped) = self.shown(line, context.bytes(), false);
         if *context.kind() == SinkContextKind::Before {
-            // They belong to a match that has no room any more.
-            if self.found.left == 0 {
-                return self.stop();
-            }
             self.before.push(Before { text, line, escaped });
             return Ok(true);
         }
