@@ -137,7 +137,8 @@ Examples:
   cap-roots-mcp --config ~/.config/cap-roots.toml
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
-list_directory_with_sizes, directory_tree, search_files, get_file_info, list_allowed_directories.
+list_directory_with_sizes, directory_tree, search_files, search_file_contents, get_file_info,
+list_allowed_directories.
 Tools that write, offered where a directory allows it: write_file, edit_file, append_file,
 create_directory, move_file, copy_file, delete_file, delete_directory.
 
