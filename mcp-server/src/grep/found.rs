@@ -9,7 +9,8 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
-use super::snippet::{LEAST, SHOWN, snippet};
+use super::snippet::{LEAST, SHOWN, snippet, without_part};
+use super::source::LINE;
 
 /// What is shown of a file with matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,8 @@ pub(super) struct Lines<'a> {
     matcher: &'a RegexMatcher,
     shape: Shape,
     label: &'a str,
+    /// What is searched was decoded.
+    decoded: bool,
     /// How many lines stand before the first that is searched.
     base: u64,
     before: Vec<Before>,
@@ -111,7 +114,11 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(matcher: &'a RegexMatcher, shape: Shape, label: &'a str, base: u64, found: &'a mut Found) -> Self {
-        Self { matcher, shape, label, base, before: Vec::new(), last: None, behind: 0, stopped: false, found }
+        Self { matcher, shape, label, decoded: false, base, before: Vec::new(), last: None, behind: 0, stopped: false, found }
+    }
+
+    pub(super) fn decoded(self, decoded: bool) -> Self {
+        Self { decoded, ..self }
     }
 
     /// Whether the rest of the file is for the next answer.
@@ -133,11 +140,13 @@ impl<'a> Lines<'a> {
     fn shown(&self, line: u64, bytes: &[u8], matches: bool) -> (String, bool) {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        // A line that was searched in part ends anywhere.
+        let bytes = if bytes.len() >= LINE { without_part(bytes) } else { bytes };
         let found = if matches { self.matcher.find(bytes).ok().flatten() } else { None };
         let found = found.map_or(0..0, |found| found.start()..found.end());
         // A small answer has room for a small part of a line.
         let most = SHOWN.min((self.found.bytes / 4).max(LEAST));
-        let snippet = snippet(bytes, &found, most);
+        let snippet = snippet(bytes, &found, most, self.decoded);
         let mark = if matches { ':' } else { '-' };
         (format!("{}{mark}{line}{mark}{}\n", self.label, snippet.text), snippet.escaped)
     }

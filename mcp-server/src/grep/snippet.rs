@@ -20,14 +20,15 @@ pub(crate) struct Snippet {
 }
 
 /// `line` as it can be shown, with at most `most` of its bytes, from a little before `found` on: the beginning of the match is always in it.
-pub(crate) fn snippet(line: &[u8], found: &Range<usize>, most: usize) -> Snippet {
+/// In decoded text U+FFFD stands for what could not be decoded, and is escaped as well.
+pub(crate) fn snippet(line: &[u8], found: &Range<usize>, most: usize, decoded: bool) -> Snippet {
     let most = most.max(LEAST);
     let (from, to) = if line.len() <= most { (0, line.len()) } else { window(line, found, most) };
     let mut text = String::new();
     if from > 0 {
         let _ = write!(text, "[{from} bytes…] ");
     }
-    let escaped = push(&mut text, line.get(from..to).unwrap_or_default());
+    let escaped = push(&mut text, line.get(from..to).unwrap_or_default(), decoded);
     if to < line.len() {
         let _ = write!(text, " […{} bytes]", line.len() - to);
     }
@@ -50,12 +51,23 @@ fn boundary(line: &[u8], at: usize) -> usize {
     (at.saturating_sub(3)..=at).rev().find(|at| !continues(*at)).unwrap_or(at)
 }
 
+/// `bytes` without a character at their end that was cut off in it.
+pub(crate) fn without_part(bytes: &[u8]) -> &[u8] {
+    let from = bytes.len().saturating_sub(3);
+    let tail = bytes.get(from..).unwrap_or_default();
+    let Some(begins) = tail.iter().rposition(|byte| *byte >= 0xc0) else { return bytes };
+    match std::str::from_utf8(tail.get(begins..).unwrap_or_default()) {
+        Err(error) if error.error_len().is_none() => bytes.get(..from + begins).unwrap_or_default(),
+        _ => bytes,
+    }
+}
+
 /// Whether some of it had to be escaped.
-fn push(text: &mut String, bytes: &[u8]) -> bool {
+fn push(text: &mut String, bytes: &[u8], decoded: bool) -> bool {
     let mut escaped = false;
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if ends_lines(c) {
+            if ends_lines(c) || (decoded && c == '\u{fffd}') {
                 text.extend(c.escape_unicode());
                 escaped = true;
             } else {
@@ -81,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(line: &str, found: Range<usize>, most: usize) -> String {
-        snippet(line.as_bytes(), &found, most).text
+        snippet(line.as_bytes(), &found, most, false).text
     }
 
     /// UNI-04. Catches: a cut at a byte, which splits the quote at one of these lengths.
@@ -102,10 +114,27 @@ mod tests {
         assert_eq!(text(&line, 100..106, 16), "[95 bytes…] aaaaaneedlebbbbb […95 bytes]");
         assert_eq!(text(&line, 0..1, 16), "aaaaaaaaaaaaaaaa […190 bytes]");
         assert_eq!(text(&line, 205..206, 16), "[190 bytes…] bbbbbbbbbbbbbbbb");
-        let shown = snippet("a\rb:1:x\u{2028}c\td".as_bytes(), &(0..1), 400);
+        let shown = snippet("a\rb:1:x\u{2028}c\td".as_bytes(), &(0..1), 400, false);
         assert_eq!((shown.text.as_str(), shown.escaped), ("a\\u{d}b:1:x\\u{2028}c\td", true));
-        let shown = snippet(b"a\xb0\xa1z", &(0..1), 400);
+        let shown = snippet(b"a\xb0\xa1z", &(0..1), 400, false);
         assert_eq!((shown.text.as_str(), shown.escaped), ("a\\xB0\\xA1z", true));
+    }
+
+    #[test]
+    fn what_could_not_be_decoded_is_told_from_the_character_itself() {
+        let line = "a\u{fffd}";
+        assert_eq!(snippet(line.as_bytes(), &(0..1), 400, false), Snippet { text: line.to_owned(), escaped: false });
+        assert_eq!(snippet(line.as_bytes(), &(0..1), 400, true), Snippet { text: "a\\u{fffd}".to_owned(), escaped: true });
+    }
+
+    #[test]
+    fn a_character_that_was_cut_off_is_left_out() {
+        let whole = "aé€😀".as_bytes();
+        for (length, want) in [(1, 1), (2, 1), (3, 3), (4, 3), (5, 3), (6, 6), (7, 6), (8, 6), (9, 6), (10, 10)] {
+            assert_eq!(without_part(&whole[..length]), &whole[..want], "{length}");
+        }
+        assert_eq!(without_part(b"a\xff"), b"a\xff");
+        assert_eq!(without_part(b""), b"");
     }
 
     proptest! {
@@ -115,7 +144,7 @@ mod tests {
             let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
             let start = starts[start % starts.len()];
             let end = (start + length..=line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(line.len());
-            let shown = snippet(line.as_bytes(), &(start..end), most);
+            let shown = snippet(line.as_bytes(), &(start..end), most, false);
             prop_assert!(!shown.escaped);
             let first = line.get(start..).and_then(|rest| rest.chars().next()).unwrap();
             let (from, to) = if line.len() <= most.max(LEAST) { (0, line.len()) } else { window(line.as_bytes(), &(start..end), most.max(LEAST)) };
@@ -127,7 +156,7 @@ mod tests {
         /// Whatever bytes there are: bounded, and no panic.
         #[test]
         fn any_bytes_can_be_shown(line in proptest::collection::vec(any::<u8>(), 0..300), start in 0usize..400, length in 0usize..400, most in 0usize..120) {
-            let shown = snippet(&line, &(start..start + length), most);
+            let shown = snippet(&line, &(start..start + length), most, false);
             prop_assert!(shown.text.len() <= 6 * (most.max(LEAST) + 3) + 40 && shown.text.lines().count() <= 1);
         }
     }

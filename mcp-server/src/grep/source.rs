@@ -127,7 +127,12 @@ impl<'a, R: Read> Source<'a, R> {
         if self.facts.ends_binary {
             return Ok(false);
         }
-        let mut read = self.inner.read(&mut self.block)?;
+        let mut read = loop {
+            match self.inner.read(&mut self.block) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
         if let Some(nul) = memchr::memchr(0, self.block.get(..read).unwrap_or_default()) {
             self.facts.ends_binary = true;
             read = nul;

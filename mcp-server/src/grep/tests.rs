@@ -68,6 +68,18 @@ fn long_lines_are_searched_and_cut() {
     assert!(matches!(how, Searched::Whole(facts) if facts.long_lines == 1));
 }
 
+/// Catches: a character that the limit of a line goes through, shown as bytes that are none.
+#[test]
+fn the_end_of_what_is_searched_of_a_line_is_a_character() {
+    for shift in 0..4 {
+        let content = format!("{}{}needle", "x".repeat(LINE - 21 + shift), "😀".repeat(9));
+        let (text, _) = searched(&mut search("😀", 0), content.as_bytes(), 1, 1 << 20, 9);
+        assert!(text.ends_with('😀') && !text.contains("\\x"), "{shift}");
+    }
+    let (bad, _) = searched(&mut search("a", 0), b"\xff\xfea\x00\x00\xd8b\x00", 1, 99, 9);
+    assert_eq!(bad, "f:1:a\\u{fffd}b");
+}
+
 /// Catches: a limit on memory that many long lines around a match go over.
 #[test]
 fn long_lines_around_a_match_fit() {

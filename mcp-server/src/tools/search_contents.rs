@@ -64,7 +64,7 @@ fn schema() -> Value {
         },
         "filesOnly": flag("Only the paths of the files with a match, one a line"),
         "maxResults": {
-            "type": "integer", "minimum": 1, "maximum": MATCHES, "default": DEFAULT_MATCHES, "description": "Most matches in the answer"
+            "type": "integer", "minimum": 1, "maximum": MATCHES, "default": DEFAULT_MATCHES, "description": "Most matches in the answer; with filesOnly, most files"
         },
     });
     input(properties(own), &["path", "pattern"])
@@ -266,8 +266,8 @@ impl Passed {
             ),
             note(
                 u64::try_from(escaped).unwrap_or(u64::MAX),
-                r"of the lines shows bytes that are not UTF-8 as \xNN, or line separators as \u{N}",
-                r"of the lines show bytes that are not UTF-8 as \xNN, or line separators as \u{N}",
+                r"of the lines shows what is not plain text in it as \xNN or \u{N}",
+                r"of the lines show what is not plain text in them as \xNN or \u{N}",
             ),
             note(self.decoded, "file is UTF-16, and was searched decoded", "files are UTF-16, and were searched decoded"),
             note(

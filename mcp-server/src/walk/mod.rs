@@ -74,7 +74,6 @@ impl Found {
     }
 
     /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_within`].
-    #[allow(dead_code, reason = "for tools that end in the middle of a file")]
     pub(crate) fn within(&self) -> u64 {
         self.within
     }
@@ -298,7 +297,6 @@ impl<'a> Walking<'a> {
     }
 
     /// Ends in the middle of the entry that was shown last: a further call begins with it, and is told `within`, which is not 0.
-    #[allow(dead_code, reason = "for tools that end in the middle of a file")]
     pub(crate) fn end_within(&mut self, cut: Cut, within: u64) {
         if let Some(last) = self.above.last() {
             self.mark = Some(Mark::at(&last.path, within));
