@@ -32,7 +32,7 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `hide_host_paths`, `tools`, `disable_tools`, `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
+//! `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
 //! `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
 //! # A file that was cut off
@@ -79,6 +79,9 @@ pub struct Config {
     hide_host_paths: bool,
     tools: Option<Vec<String>>,
     disabled_tools: Vec<String>,
+    ignore: Vec<String>,
+    ignore_common: bool,
+    gitignore: bool,
     limits: Limits,
 }
 
@@ -183,6 +186,25 @@ impl Config {
     #[must_use]
     pub fn disabled_tools(&self) -> &[String] {
         &self.disabled_tools
+    }
+
+    /// What trees and searches leave out, as lines of a `.gitignore` at the top of each root. Nothing is protected by it. The embedding program
+    /// has to obey it: a [`Walk`](crate::Walk) shows everything.
+    #[must_use]
+    pub fn ignore(&self) -> &[String] {
+        &self.ignore
+    }
+
+    /// Whether they leave out what tools make and fetch.
+    #[must_use]
+    pub fn ignore_common(&self) -> bool {
+        self.ignore_common
+    }
+
+    /// Whether they leave out what `.gitignore` files say.
+    #[must_use]
+    pub fn gitignore(&self) -> bool {
+        self.gitignore
     }
 
     /// Limits of work. All but `max_read_bytes` are for the embedding program to obey.
@@ -341,6 +363,9 @@ pub struct Limits {
     /// Most entries in one listing of the server.
     #[schemars(with = "NonZeroU32")]
     pub max_entries: Option<NonZeroU32>,
+    /// How many levels down trees and searches of the server go.
+    #[schemars(with = "NonZeroU32")]
+    pub max_depth: Option<NonZeroU32>,
 }
 
 /// The JSON Schema (2020-12) of the format, as JSON text: for editors, and for programs that write such files.

@@ -38,11 +38,14 @@ fn the_example_is_read() {
     assert!(!config.hide_host_paths());
     assert_eq!(config.tools().map(<[String]>::len), Some(7));
     assert_eq!(config.disabled_tools(), ["delete_file"]);
+    assert_eq!(config.ignore(), ["*.min.js", "/fixtures/"]);
+    assert!(!config.ignore_common() && !config.gitignore());
     let limits = config.limits();
     assert_eq!(limits.max_text_bytes.map(u64::from), Some(1 << 20));
     assert_eq!(limits.max_media_bytes.map(u64::from), Some(16 << 20));
     assert_eq!(limits.max_seconds.map(u64::from), Some(60));
     assert_eq!(limits.max_entries.map(u32::from), Some(50_000));
+    assert_eq!(limits.max_depth.map(u32::from), Some(60));
     assert_eq!(limits.max_read_bytes.map(u64::from), Some(64 << 20));
     let rules = |rules: &[(&str, Access)]| rules.iter().map(|(glob, access)| ((*glob).to_owned(), *access)).collect::<Vec<_>>();
     assert_eq!(config.rules(), rules(&[("**/.env*", Access::None), ("*.key", Access::None), ("node_modules/", Access::Read)]));

@@ -23,6 +23,19 @@ impl Arguments {
         value.as_str().ok_or_else(|| Error::invalid_argument(format!("{name:?} must be a string")))
     }
 
+    /// Text, if it is given.
+    pub(crate) fn text_if_given(&self, name: &str) -> Result<Option<&str>> {
+        self.get(name).map(|_| self.text(name)).transpose()
+    }
+
+    /// A list of at most `most` strings; none if it is not given.
+    pub(crate) fn texts_if_given(&self, name: &str, most: usize) -> Result<Vec<&str>> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a list of at most {most} strings"));
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let values = value.as_array().filter(|values| values.len() <= most).ok_or_else(wrong)?;
+        values.iter().map(|value| value.as_str().ok_or_else(wrong)).collect()
+    }
+
     /// A list of at least one and at most `most` strings.
     pub(crate) fn texts(&self, name: &str, most: usize) -> Result<Vec<&str>> {
         let wrong = || Error::invalid_argument(format!("{name:?} must be a list of 1 to {most} strings"));
@@ -42,12 +55,17 @@ impl Arguments {
 
     /// True or false; false if it is not given. A flag changes what a call does, so one that is almost called this is not ignored.
     pub(crate) fn flag(&self, name: &str) -> Result<bool> {
+        self.flag_or(name, false)
+    }
+
+    /// As [`Arguments::flag`], `default` if it is not given.
+    pub(crate) fn flag_or(&self, name: &str, default: bool) -> Result<bool> {
         let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
         if let Some(other) = self.0.keys().find(|key| *key != name && plain(key) == plain(name)) {
             return Err(Error::invalid_argument(format!("{other:?} is not known; {name:?} may be meant")));
         }
         let wrong = || Error::invalid_argument(format!("{name:?} must be true or false"));
-        self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(wrong))
+        self.get(name).map_or(Ok(default), |value| value.as_bool().ok_or_else(wrong))
     }
 
     /// A whole number from 1, if it is given. `2.0` is one (JSON Schema: integers are numbers without a fraction).
@@ -59,6 +77,23 @@ impl Arguments {
             value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..1e15).contains(number)).map(|number| number as u64)
         });
         whole.filter(|number| *number >= 1).map(Some).ok_or_else(wrong)
+    }
+
+    /// A whole number from 0 to `most`, if it is given.
+    pub(crate) fn number(&self, name: &str, most: u64) -> Result<Option<u64>> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a whole number from 0 to {most}"));
+        match self.get(name) {
+            Some(value) if value.as_f64() == Some(0.0) => Ok(Some(0)),
+            _ => {
+                let number = self.count(name).map_err(|_| wrong())?;
+                if number.is_some_and(|number| number > most) { Err(wrong()) } else { Ok(number) }
+            }
+        }
+    }
+
+    /// Whether it is given at all.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.get(name).is_some()
     }
 
     /// One of `choices`; the first if it is not given.

@@ -1,10 +1,11 @@
 //! What every call works with: its roots, the tools that there are, and what an answer may cost.
 //!
-//! May touch: `work`, the tools' table as a list.
+//! May touch: `work`, the tools' table as a list, what `walk` keeps between calls.
 
 use cap_roots::Roots;
 
 use crate::tools::Offered;
+use crate::walk::{Cursors, Ignored};
 use crate::work::Work;
 
 /// What one answer may cost.
@@ -16,6 +17,19 @@ pub(crate) struct Limits {
     pub(crate) media_bytes: u64,
     /// Most entries in one listing.
     pub(crate) entries: usize,
+    /// How deep walks go.
+    pub(crate) depth: usize,
+}
+
+/// What walks leave out, and how they are gone on with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walks {
+    /// The operator's list.
+    pub(crate) ignored: Ignored,
+    /// Whether `.gitignore` files count where a call does not say.
+    pub(crate) gitignore: bool,
+    /// Where there is nobody to go on, there are none.
+    pub(crate) cursors: Option<Cursors>,
 }
 
 /// What every call works with.
@@ -25,6 +39,7 @@ pub(crate) struct Context {
     /// The tools that there are, whatever a call can reach.
     pub(crate) offered: Offered,
     pub(crate) limits: Limits,
+    pub(crate) walks: Walks,
     pub(crate) hide_host_paths: bool,
 }
 

@@ -10,11 +10,13 @@ mod context;
 mod doctor;
 mod edit;
 mod explain;
+mod grep;
 mod http;
 mod listing;
 mod once;
 mod options;
 mod page;
+mod progress;
 mod resources;
 mod screen;
 mod serve;
@@ -26,6 +28,7 @@ mod start;
 mod stdio;
 mod tools;
 mod turns;
+mod walk;
 mod work;
 
 use std::io::{self, Write};
@@ -35,9 +38,10 @@ use std::time::Duration;
 
 use cap_roots::{Roots, config};
 
-use context::Context;
+use context::{Context, Walks};
 use options::Options;
 use settings::Settings;
+use walk::Cursors;
 
 fn main() -> ExitCode {
     let (options, grants) = Options::read();
@@ -69,7 +73,14 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<
     if offered.is_empty() {
         return Ok(fail("invalid-argument: no tool is left to be offered; name more in --tools, or fewer in --disable-tools"));
     }
-    let context = Context { roots, offered, limits: settings.limits, hide_host_paths: settings.hide_host_paths };
+    let without_client = options.call.is_some() || options.explain.is_some();
+    let walks = Walks {
+        ignored: settings.ignored.clone(),
+        gitignore: settings.gitignore,
+        // The key ends with the process.
+        cursors: if without_client { None } else { Some(Cursors::new()?) },
+    };
+    let context = Context { roots, offered, limits: settings.limits, walks, hide_host_paths: settings.hide_host_paths };
     match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),
         (None, Some(path)) => explain::explain(&context, path, options.op),

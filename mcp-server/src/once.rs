@@ -51,7 +51,7 @@ fn run(context: &Context, tool: &str, arguments: JsonObject, deadline: Duration)
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
     let outcome = runtime.block_on(async {
         signals::ignore_size_limit()?;
-        let work = Work::default();
+        let work = Work::until(deadline);
         let (context, tool, at_work) = (context.clone(), tool.to_owned(), work.clone());
         let call = tokio::task::spawn_blocking(move || tools::call(&context, &at_work, &tool, arguments));
         let working = async { call.await.map_err(|fault| ErrorData::internal_error(fault.to_string(), None)) };

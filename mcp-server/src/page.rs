@@ -56,7 +56,7 @@ fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| ErrorKind::NotUtf8.into())
 }
 
-fn io(error: std::io::Error) -> Error {
+pub(crate) fn io(error: std::io::Error) -> Error {
     // The file's own refusals (revoked) travel inside an io::Error.
     error.downcast::<Error>().unwrap_or_else(|error| match error.kind() {
         std::io::ErrorKind::OutOfMemory => ErrorKind::Limit.into(),

@@ -15,6 +15,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
 use crate::context::Context;
+use crate::progress;
 use crate::resources;
 use crate::stdio::Slot;
 use crate::tools;
@@ -53,7 +54,7 @@ impl Server {
         request: &RequestContext<RoleServer>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
-        let work = Work::default();
+        let work = Work::until(self.deadline);
         let stopped = async {
             tokio::select! {
                 () = request.ct.cancelled() => ErrorKind::Cancelled,
@@ -62,7 +63,8 @@ impl Server {
         };
         let context = Context { roots, ..self.context.clone() };
         let slot = request.extensions.get::<Slot>();
-        outcome(self.work(context, work.clone(), needs, slot, call), stopped, || work.stop(), GRACE).await
+        let working = outcome(self.work(context, work.clone(), needs, slot, call), stopped, || work.stop(), GRACE);
+        progress::told(request, &work, working).await
     }
 
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.

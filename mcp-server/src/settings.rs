@@ -11,6 +11,7 @@ use crate::context::Limits;
 use crate::http::Terms;
 use crate::options::{Grant, Options};
 use crate::tools::Chosen;
+use crate::walk::{COMMON, Ignored};
 
 /// What is served, and how.
 pub(crate) struct Settings {
@@ -22,6 +23,9 @@ pub(crate) struct Settings {
     pub(crate) client_roots: ClientRoots,
     pub(crate) hide_host_paths: bool,
     pub(crate) limits: Limits,
+    /// What walks leave out.
+    pub(crate) ignored: Ignored,
+    pub(crate) gitignore: bool,
     pub(crate) seconds: u64,
     read_limit: Option<u64>,
     /// How the server is reached over HTTP, if not over standard input and output.
@@ -84,6 +88,7 @@ impl Settings {
         let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
         let only = pick(options, "tools", options.tools(), file.map(Config::tools));
         let without = options.disabled_tools().iter().chain(file.map(Config::disabled_tools).unwrap_or_default());
+        let depth = pick(options, "max_depth", options.walks.max_depth, limits.max_depth.map(u32::from));
         let mut arguments = options.arguments();
         if let Some(file) = file.and_then(Config::file) {
             arguments.extend(["--config".to_owned(), file.display().to_string()]);
@@ -99,7 +104,11 @@ impl Settings {
                 text_bytes: pick(options, "max_text_bytes", options.max_text_bytes, limits.max_text_bytes.map(u64::from)),
                 media_bytes: pick(options, "max_media_bytes", options.max_media_bytes, limits.max_media_bytes.map(u64::from)),
                 entries: usize::try_from(entries).unwrap_or(usize::MAX),
+                // The library goes no deeper.
+                depth: usize::try_from(depth).unwrap_or(usize::MAX).min(512),
             },
+            ignored: ignored(options, file)?,
+            gitignore: options.walks.gitignore || file.is_some_and(Config::gitignore),
             seconds: pick(options, "max_seconds", options.max_seconds, limits.max_seconds.map(u64::from)),
             read_limit: limits.max_read_bytes.map(u64::from),
             file: file.and_then(Config::file).map(Path::to_owned),
@@ -167,6 +176,14 @@ impl Settings {
     }
 }
 
+/// What walks leave out: all that is said anywhere.
+fn ignored(options: &Options, file: Option<&Config>) -> Result<Ignored, String> {
+    let common = options.walks.ignore_common || file.is_some_and(Config::ignore_common);
+    let common = if common { COMMON } else { &[] };
+    let of_file = file.map(Config::ignore).unwrap_or_default();
+    Ignored::of(common.iter().copied().chain(of_file.iter().chain(&options.walks.ignore).map(String::as_str)))
+}
+
 /// What the command line says, or else the file, or else the default.
 fn pick<T>(options: &Options, option: &str, of_options: T, of_file: Option<T>) -> T {
     of_file.filter(|_| !options.is_given(option)).unwrap_or(of_options)
@@ -200,7 +217,7 @@ mod tests {
         }
         let file = folder.path().join("etc/c.toml");
         let config = "protect = \"none\"\nrules = { x = \"read\" }\nlimits.max_entries = 7\nlimits.max_seconds = 8\n\
-            [[root]]\npath = \"../a\"\nname = \"a\"\naccess = \"read\"\n[[root]]\npath = \"../b\"\naccess = \"write\"\nno_delete = true\n";
+            ignore = [\"x\"]\ngitignore = true\n[[root]]\npath = \"../a\"\nname = \"a\"\naccess = \"read\"\n[[root]]\npath = \"../b\"\naccess = \"write\"\nno_delete = true\n";
         fs::write(&file, config).unwrap();
         let c = folder.path().join("c");
         let c = c.to_str().unwrap();
@@ -212,6 +229,7 @@ mod tests {
             "x --config FILE DIR",
             "x DIR --max-media-bytes 3",
             "x DIR --tools read_file,list_directory --disable-tools read_file",
+            "x --config FILE --ignore y --ignore-common --max-depth 60",
         ] {
             let given = settings(&line.replace("DIR", c), &file);
             let roots = given.builder().open().unwrap();
@@ -229,7 +247,7 @@ mod tests {
                     roots,
                     rules,
                     settings.hide_host_paths,
-                    format!("{:?} {:?}", settings.limits, settings.tools),
+                    format!("{:?} {:?} {:?} {}", settings.limits, settings.tools, settings.ignored, settings.gitignore),
                     settings.seconds,
                     settings.file.clone(),
                 )
@@ -243,16 +261,17 @@ mod tests {
     fn each_limit_is_taken_from_the_command_line_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("c.toml");
-        let limits = "max_text_bytes = 1\nmax_media_bytes = 2\nmax_seconds = 3\nmax_entries = 4\nmax_read_bytes = 5\n";
+        let limits =
+            "max_text_bytes = 1\nmax_media_bytes = 2\nmax_seconds = 3\nmax_entries = 4\nmax_read_bytes = 5\nmax_depth = 6\n";
         fs::write(&file, format!("[limits]\n{limits}")).unwrap();
         let all = |line: &str| {
             let settings = settings(line, &file);
-            let Limits { text_bytes, media_bytes, entries } = settings.limits;
-            (text_bytes, media_bytes, settings.seconds, entries, settings.read_limit)
+            let Limits { text_bytes, media_bytes, entries, depth } = settings.limits;
+            (text_bytes, media_bytes, settings.seconds, entries, settings.read_limit, depth)
         };
-        assert_eq!(all("x"), (1 << 20, 16 << 20, 60, 50_000, None));
-        assert_eq!(all("x --config FILE"), (1, 2, 3, 4, Some(5)));
-        let given = "--max-text-bytes 1048576 --max-media-bytes 7 --max-seconds 8 --max-entries 9";
-        assert_eq!(all(&format!("x --config FILE {given}")), (1 << 20, 7, 8, 9, Some(5)));
+        assert_eq!(all("x"), (1 << 20, 16 << 20, 60, 50_000, None, 60));
+        assert_eq!(all("x --config FILE"), (1, 2, 3, 4, Some(5), 6));
+        let given = "--max-text-bytes 1048576 --max-media-bytes 7 --max-seconds 8 --max-entries 9 --max-depth 10";
+        assert_eq!(all(&format!("x --config FILE {given}")), (1 << 20, 7, 8, 9, Some(5), 10));
     }
 }

@@ -150,7 +150,8 @@ mod tests {
         let settings = Settings::of(&options, grants).unwrap();
         let roots = settings.builder().open().unwrap();
         let offered = tools::offered(&roots, Access::Write, true, &settings.tools);
-        let context = Context { roots, offered, limits: settings.limits, hide_host_paths: false };
+        let context =
+            Context { roots, offered, limits: settings.limits, walks: crate::context::Walks::default(), hide_host_paths: false };
         let mut told = Vec::new();
         tell(&mut told, &context, &settings).unwrap();
         let told = String::from_utf8(told).unwrap();

@@ -22,7 +22,7 @@ async fn a_read_only_server_has_no_writing_tools() {
     for era in eras() {
         let client = client(era, &["--ro", &ws]).await;
         let tools = offered(&client).await;
-        assert_eq!(tools.len(), 8);
+        assert_eq!(tools.len(), 11);
         assert!(WRITING.iter().all(|tool| !tools.iter().any(|offered| offered == tool)), "{tools:?}");
         for tool in WRITING {
             let arguments = json!({
@@ -65,7 +65,7 @@ async fn without_deletion_nothing_goes_away() {
     let other = tempfile::tempdir().unwrap();
     let client = client(eras()[1].clone(), &["--no-delete", &ws, "--rw", &format!("other={}", other.path().display())]).await;
     let tools = offered(&client).await;
-    assert_eq!(tools.len(), 14);
+    assert_eq!(tools.len(), 17);
     for (tool, arguments, want) in [
         ("delete_file", json!({ "path": "a.txt" }), Some("not-granted")),
         ("delete_directory", json!({ "path": "sub", "recursive": true }), Some("not-granted")),

@@ -267,6 +267,12 @@ fn help_is_a_manual() {
         "--http-no-token",
         "--http-public",
         "--http-host",
+        "--max-depth",
+        "--ignore",
+        "--ignore-common",
+        "--gitignore",
+        "directory_tree",
+        "search_files",
         "Examples:",
         "root://NAME/",
     ] {

@@ -269,7 +269,7 @@ async fn a_directory_inside_another_keeps_its_limit() {
     let (folder, ws) = project();
     let app = format!("{ws}/app");
     let client = client(eras()[1].clone(), &["--rw", &ws, "--ro", &app]).await;
-    assert_eq!(offered(&client).await.len(), 16);
+    assert_eq!(offered(&client).await.len(), 19);
     expect(&client, "read_text_file", json!({ "path": "app/main.py" }), None).await;
     for path in ["app/main.py", "a/main.py", "src/up/app/main.py", "app/new"].map(str::to_owned) {
         expect(&client, "write_file", json!({ "path": path, "content": "x" }), Some("protected")).await;

@@ -20,6 +20,7 @@ fn arguments(tool: &str, path: &str, there: &str) -> Option<Value> {
     Some(match tool {
         "list_allowed_directories" => return None,
         "read_multiple_files" => json!({ "paths": [path] }),
+        "search_files" | "search_file_contents" => json!({ "path": path, "pattern": "one" }),
         "write_file" | "append_file" => json!({ "path": path, "content": "W" }),
         "edit_file" => json!({ "path": path, "edits": [{ "oldText": "one", "newText": "1" }] }),
         "move_file" | "copy_file" => json!({ "source": path, "destination": there }),
@@ -38,7 +39,7 @@ async fn every_tool_takes_own_uris_and_keeps_foreign_ones_out() {
             options.extend(hidden.then_some("--hide-host-paths"));
             let client = client(era.clone(), &options).await;
             let tools = offered(&client).await;
-            assert!(tools.len() >= 16);
+            assert!(tools.len() >= 19);
             for (foreign, want) in [
                 ("file:///etc/passwd".to_owned(), "outside-roots"),
                 (format!("file://{ws}-old/x"), "outside-roots"),
@@ -82,6 +83,7 @@ async fn every_tool_takes_own_uris_and_keeps_foreign_ones_out() {
                 ("get_file_info", "my%20dir%20%C3%A9"),
                 ("list_directory", "my%20dir%20%C3%A9/"),
                 ("list_directory_with_sizes", "abs"),
+                ("search_file_contents", "a.txt"),
                 ("write_file", "my%20dir%20%C3%A9/new%25.txt"),
                 ("append_file", "my%20dir%20%C3%A9/new%25.txt"),
                 ("edit_file", "a.txt"),

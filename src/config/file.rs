@@ -56,6 +56,19 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) disable_tools: Vec<String>,
 
+    /// What trees and searches leave out, each as a line of a .gitignore at the top of each directory. It can be listed and read all the same:
+    /// rules protect. Default: nothing.
+    #[serde(default)]
+    pub(super) ignore: Vec<String>,
+
+    /// With true, they leave out what tools make and fetch as well: .git, node_modules, target and the like. Default: false.
+    #[serde(default)]
+    pub(super) ignore_common: bool,
+
+    /// With true, they leave out what .gitignore files say, unless a call asks for it. Default: false.
+    #[serde(default)]
+    pub(super) gitignore: bool,
+
     /// Limits of work. Each that is not given is as by default.
     #[serde(default)]
     pub(super) limits: Limits,
@@ -150,8 +163,11 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
         "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
         "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",
+        "ignore" => "ignore = [\"GLOB\", \"GLOB\"]",
+        "ignore_common" => "ignore_common = true or ignore_common = false",
+        "gitignore" => "gitignore = true or gitignore = false",
         "limits" => "limits as a table [limits]",
-        "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" => {
+        "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" | "max_depth" => {
             "a whole number from 1 on, as in max_seconds = 60"
         }
         "root" => "one table [[root]] for each directory",

@@ -56,6 +56,9 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         hide_host_paths: file.hide_host_paths,
         tools: file.tools,
         disabled_tools: file.disable_tools,
+        ignore: file.ignore,
+        ignore_common: file.ignore_common,
+        gitignore: file.gitignore,
         limits: file.limits,
     })
 }

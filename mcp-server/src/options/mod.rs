@@ -2,6 +2,7 @@
 
 mod grant;
 mod http;
+mod walks;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::http::Terms;
 pub(crate) use grant::Grant;
 use grant::{named, rule};
 use http::HttpOptions;
+pub(crate) use walks::Walks;
 
 /// A filesystem MCP server that is really confined.
 ///
@@ -114,12 +116,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_seconds: u64,
 
-    /// Most entries in one listing.
+    /// Most entries in one listing or tree, and most matches of one search.
     #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) max_entries: u32,
 
     #[command(flatten)]
     http: HttpOptions,
+
+    #[command(flatten)]
+    pub(crate) walks: Walks,
 
     /// The options that stand on the command line, and not as by default.
     #[arg(skip)]
@@ -140,7 +145,8 @@ Examples:
   cap-roots-mcp --http 8000 ~/project
 
 Tools that read: read_text_file, read_file, read_multiple_files, read_media_file, list_directory,
-list_directory_with_sizes, get_file_info, list_allowed_directories.
+list_directory_with_sizes, directory_tree, search_files, search_file_contents, get_file_info,
+list_allowed_directories.
 Tools that write, offered where a directory allows it: write_file, edit_file, append_file,
 create_directory, move_file, copy_file, delete_file, delete_directory.
 
@@ -272,12 +278,14 @@ impl Options {
         if !self.disable_tools.is_empty() {
             arguments.push(format!("--disable-tools={}", self.disable_tools.join(",")));
         }
+        arguments.extend(self.walks.arguments());
         arguments.extend(flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.to_owned()));
         let limits = [
             ("max_text_bytes", self.max_text_bytes),
             ("max_media_bytes", self.max_media_bytes),
             ("max_seconds", self.max_seconds),
             ("max_entries", self.max_entries.into()),
+            ("max_depth", self.walks.max_depth.into()),
         ];
         let limits = limits.into_iter().filter(|(option, _)| self.is_given(option));
         arguments.extend(limits.map(|(option, limit)| format!("--{}={limit}", option.replace('_', "-"))));
@@ -336,13 +344,15 @@ mod tests {
             "x --protect default --rule .git=none",
             "x --max-seconds 5 --max-entries 50000",
             "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
+            "x --ignore !a --ignore=-b --ignore-common --gitignore --max-depth 3",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
+            assert_eq!(format!("{:?}", copied.walks), format!("{:?}", given.walks), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
             assert_eq!((copied.tools(), copied.disabled_tools()), (given.tools(), given.disabled_tools()), "{line}");
-            for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries"] {
+            for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries", "max_depth"] {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
             }
             assert_eq!((copied.protect, copied.max_seconds), (given.protect, given.max_seconds), "{line}");

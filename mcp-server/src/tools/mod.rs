@@ -13,7 +13,10 @@ mod make;
 mod read_many;
 mod read_media;
 mod read_text;
+mod search;
+mod search_contents;
 mod transfer;
+mod tree;
 mod write;
 
 use std::sync::Arc;
@@ -79,6 +82,9 @@ const TOOLS: &[Definition] = &[
     read_many::READ_MULTIPLE_FILES,
     list::LIST_DIRECTORY,
     list::LIST_DIRECTORY_WITH_SIZES,
+    tree::DIRECTORY_TREE,
+    search::SEARCH_FILES,
+    search_contents::SEARCH_FILE_CONTENTS,
     write::WRITE_FILE,
     edit::EDIT_FILE,
     write::APPEND_FILE,
@@ -110,6 +116,10 @@ impl Offered {
 
     fn is_switched_off(&self, name: &str) -> bool {
         self.switched_off.iter().filter_map(|index| TOOLS.get(*index)).any(|tool| tool.name == name)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tools().any(|tool| tool.name == name)
     }
 
     /// For `tools/list`.
@@ -215,6 +225,14 @@ fn answer(text: String, notice: Option<String>) -> CallToolResult {
     };
     let structured = json!({ "content": format!("{text}\n{notice}") });
     let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::text(notice)]);
+    result.structured_content = Some(structured);
+    result
+}
+
+/// As [`answer`], for text that is JSON: its structured form is that alone, so that it stays JSON. It says itself what is missing.
+fn answer_json(text: String, notice: Option<String>) -> CallToolResult {
+    let structured = json!({ "content": &text });
+    let mut result = answer(text, notice);
     result.structured_content = Some(structured);
     result
 }

@@ -61,9 +61,9 @@ impl Session {
 
     fn message(&self, id: Option<usize>, method: &str, mut params: Value) -> Value {
         if self.modern {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}
-            });
+            // Beside what the test itself says there.
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
         }
         let mut message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if let Some(id) = id {
@@ -89,6 +89,20 @@ impl Session {
         Some(self.answer(id))
     }
 
+    /// All that came up to the answer to `id`, in order.
+    pub(crate) fn until_answer(&mut self, id: usize) -> Vec<Value> {
+        while !self.has_answer(id) {
+            self.kept.push(self.answers.recv_timeout(HANG).expect("no answer"));
+        }
+        std::mem::take(&mut self.kept)
+    }
+
+    /// What came that answers nothing.
+    pub(crate) fn notifications(&mut self) -> Vec<Value> {
+        self.kept.extend(self.answers.try_iter());
+        std::mem::take(&mut self.kept)
+    }
+
     pub(crate) fn has_answer(&mut self, id: usize) -> bool {
         self.kept.extend(self.answers.try_iter());
         self.kept.iter().any(|answer| answer["id"] == id)
@@ -106,6 +120,13 @@ impl Session {
         let answer = self.ask("resources/read", json!({ "uri": uri }));
         assert!(uri.contains(hidden) || !answer.to_string().contains(hidden), "{answer}");
         answer
+    }
+
+    /// Most memory that the server had so far, in kB, where the system tells.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id())).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        peak.trim().trim_end_matches(" kB").trim().parse().ok()
     }
 
     pub(crate) fn is_modern(&self) -> bool {

@@ -1,0 +1,98 @@
+//! The search of one opened file for lines that match, into an answer that many files share.
+//!
+//! May touch: the file's handle, `work`. Which files are opened is the business of who calls it.
+
+mod found;
+mod pattern;
+mod snippet;
+mod source;
+
+use std::io::Read;
+
+use cap_roots::{Error, ErrorKind, Result};
+use grep_matcher::LineTerminator;
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
+
+pub(crate) use found::{Found, Full, Shape};
+pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
+pub(crate) use source::{Facts, LINE};
+
+use crate::page;
+use crate::work::Work;
+use found::Lines;
+use source::Source;
+
+/// How far one file was searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Searched {
+    /// It is not text.
+    Binary,
+    /// To its end.
+    Whole(Facts),
+    /// The answer is full, or it is time to pause. The search goes on at this line.
+    To { line: u64, facts: Facts },
+}
+
+/// A search, for as many files as there are.
+#[derive(Debug)]
+pub(crate) struct Search {
+    pattern: Pattern,
+    shape: Shape,
+    searcher: Searcher,
+}
+
+impl Search {
+    pub(crate) fn new(pattern: Pattern, shape: Shape) -> Self {
+        let context = shape.context();
+        // A line, those around it that are kept with it, and the next block.
+        let heap = context.saturating_add(3).saturating_mul(LINE + 1);
+        let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
+            .line_number(true)
+            .before_context(context)
+            .after_context(context)
+            .heap_limit(Some(heap))
+            .memory_map(MmapChoice::never())
+            // Both are the source's business, which sees the whole file and not only blocks of it.
+            .binary_detection(BinaryDetection::none())
+            .bom_sniffing(false)
+            .build();
+        Self { pattern, shape, searcher }
+    }
+
+    /// Searches `file` from line `from` (from 1) on, and adds what is found to `found`, where it is called `label`.
+    ///
+    /// # Errors
+    /// `cancelled`, `revoked`, `expired`, `io`; what was found before stays.
+    pub(crate) fn file(&mut self, file: impl Read, label: &str, from: u64, found: &mut Found, work: &Work) -> Result<Searched> {
+        let Some(mut source) = Source::of(file, work)? else { return Ok(Searched::Binary) };
+        let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
+        source.begin(from.saturating_sub(1), context)?;
+        let mut lines =
+            Lines::new(&self.pattern.matcher, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
+        let outcome = self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines);
+        let (stopped, next) = (lines.stopped(), lines.next());
+        let facts = source.facts();
+        match outcome {
+            Ok(()) if stopped => Ok(Searched::To { line: next, facts }),
+            Ok(()) => Ok(Searched::Whole(facts)),
+            Err(_) if source.is_paused() => {
+                // So that lines before the next match are still there to be shown with it. None of them matches.
+                let line = source.lines().saturating_add(1).saturating_sub(context).max(next);
+                Ok(Searched::To { line, facts })
+            }
+            Err(error) => Err(unwrapped(error)),
+        }
+    }
+}
+
+/// The searcher's own limit is above what its source gives at once.
+fn unwrapped(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::Other if error.get_ref().is_none_or(|inner| !inner.is::<Error>()) => ErrorKind::Limit.into(),
+        _ => page::io(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

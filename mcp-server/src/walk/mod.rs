@@ -1,0 +1,324 @@
+//! Going through a tree for a tool: what is left out, where it ends, and how a caller goes on behind that.
+//!
+//! May touch: `context`, `work`, `arguments`. Nothing is opened but directories that are gone into, each by the library, and what a
+//! tool opens of what it is shown.
+
+mod ask;
+mod cursor;
+mod exclude;
+mod gitignore;
+mod glob;
+mod label;
+mod report;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::Path;
+
+use cap_roots::{Entry, Error, ErrorKind, FileType, Result, Walk};
+
+pub(crate) use ask::{Ask, properties};
+pub(crate) use cursor::Cursors;
+pub(crate) use exclude::{COMMON, Ignored};
+pub(crate) use glob::{Anchor, Globs};
+pub(crate) use report::{Cut, Report};
+pub(crate) use tree::Tree;
+
+use crate::context::Context;
+use crate::work::Work;
+use cursor::Mark;
+use exclude::Leave;
+use gitignore::Gitignores;
+use label::Label;
+
+/// One step of a walk.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
+pub(crate) enum Step {
+    Entry(Found),
+    /// The directory that was shown last cannot be read. It is counted; the walk goes on behind it.
+    Unreadable,
+}
+
+/// An entry that is not left out.
+#[derive(Debug)]
+pub(crate) struct Found {
+    entry: Entry,
+    path: OsString,
+    depth: usize,
+    /// All names of the path are plain text.
+    plain: bool,
+    within: u64,
+}
+
+impl Found {
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Below the directory that is walked, with slashes, to the byte.
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(&self.path)
+    }
+
+    /// How many names the path has.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(crate) fn is_dir(&self) -> bool {
+        self.entry.file_type() == FileType::Dir
+    }
+
+    /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_within`].
+    pub(crate) fn within(&self) -> u64 {
+        self.within
+    }
+}
+
+/// A name on the way to the entry that was shown last.
+#[derive(Debug)]
+struct Above {
+    text: String,
+    /// Below the start, up to and with the name.
+    path: OsString,
+    plain: bool,
+}
+
+/// A walk below a caller's path. What was shown counts as answered when the next step is asked for.
+pub(crate) struct Walking<'a> {
+    context: &'a Context,
+    work: &'a Work,
+    ask: Ask<'a>,
+    walk: Walk,
+    label: Label,
+    gitignores: Option<Gitignores>,
+    /// The names down to the entry that was looked at last.
+    above: Vec<Above>,
+    /// Where an earlier call ended.
+    behind: Option<Mark>,
+    /// The last entry that was answered.
+    mark: Option<Mark>,
+    report: Report,
+    seen: u64,
+    last_is_dir: bool,
+}
+
+impl<'a> Walking<'a> {
+    /// # Errors
+    /// As [`Roots::walk`](cap_roots::Roots::walk) for the directory itself; `stale-cursor`.
+    pub(crate) fn start(context: &'a Context, work: &'a Work, ask: Ask<'a>) -> Result<Self> {
+        let behind = ask.behind(context)?;
+        let label = Label::of(context, ask.path())?;
+        let walk = context.roots.walk(ask.path()).map_err(|error| match error.kind() {
+            ErrorKind::NotADirectory => error.advise("name a directory; a file is read, or its parent walked"),
+            _ => error,
+        })?;
+        let gitignores = if ask.gitignore() { Some(Gitignores::above(context, work, &label)?) } else { None };
+        let walk = walk.max_depth(ask.depth());
+        Ok(Self {
+            context,
+            work,
+            walk,
+            label,
+            gitignores,
+            above: Vec::new(),
+            mark: behind.clone(),
+            behind,
+            report: Report::default(),
+            seen: 0,
+            last_is_dir: false,
+            ask,
+        })
+    }
+
+    /// The next entry that is not left out; `None` at the end, or where the time of the call is nearly over.
+    ///
+    /// # Errors
+    /// `cancelled`; `timeout` where the time is nearly over and nothing was shown or left out; `revoked` and `expired` where the authority ended meanwhile.
+    pub(crate) fn next(&mut self) -> Result<Option<Step>> {
+        self.answered();
+        loop {
+            self.work.check()?;
+            if self.report.is_cut() {
+                return Ok(None);
+            }
+            if self.work.is_late() {
+                // It would be an answer of nothing, and a way back to it.
+                if self.behind.is_some() || self.mark.is_none() {
+                    let advice = "name a directory further down, or leave more out with excludePatterns";
+                    let late = Error::from(ErrorKind::Timeout).about(self.context.label(self.ask.path()));
+                    return Err(late.advise(advice));
+                }
+                self.report.cut(Cut::Time);
+                return Ok(None);
+            }
+            let entry = match self.walk.next() {
+                None => {
+                    self.report.ended(&self.walk);
+                    return Ok(None);
+                }
+                Some(Err(error)) if is_over(error.kind()) => return Err(error.about(self.context.label(self.ask.path()))),
+                Some(Err(error)) => {
+                    self.report.unreadable(error.kind());
+                    if self.last_is_dir {
+                        self.last_is_dir = false;
+                        return Ok(Some(Step::Unreadable));
+                    }
+                    continue;
+                }
+                Some(Ok(entry)) => entry,
+            };
+            self.seen += 1;
+            self.work.saw(self.seen);
+            if let Some(found) = self.judge(entry)? {
+                return Ok(Some(Step::Entry(found)));
+            }
+        }
+    }
+
+    /// Whether an entry is shown. What is left out is not opened.
+    fn judge(&mut self, entry: Entry) -> Result<Option<Found>> {
+        let depth = self.walk.depth();
+        let is_dir = entry.file_type() == FileType::Dir;
+        self.last_is_dir = false;
+        let path = self.place(&entry, depth);
+        let (before, within) = match &self.behind {
+            Some(behind) if behind.is_at(&path) && behind.within > 0 => (false, behind.within),
+            Some(behind) if behind.is_behind(&path) => {
+                // Everything in it was answered as well, unless the mark lies in it.
+                if is_dir && !behind.is_in(&path) {
+                    self.walk.skip_dir();
+                    return Ok(None);
+                }
+                (true, 0)
+            }
+            _ => (false, 0),
+        };
+        if !before {
+            self.behind = None;
+        }
+        let leave = self.leave(&entry, Path::new(&path), depth, is_dir)?;
+        match leave {
+            Leave::Out(why) => {
+                if is_dir {
+                    self.walk.skip_dir();
+                }
+                if !before {
+                    self.report.left_out(why);
+                    self.answered();
+                }
+                return Ok(None);
+            }
+            Leave::Content if is_dir => self.walk.skip_dir(),
+            Leave::Content | Leave::In => {}
+        }
+        if is_dir && let Some(gitignores) = &mut self.gitignores {
+            gitignores.stands_before(&entry, depth);
+        }
+        if before {
+            return Ok(None);
+        }
+        self.last_is_dir = is_dir;
+        if is_dir && leave == Leave::In && depth >= self.ask.depth() {
+            self.report.too_deep(depth);
+        }
+        let plain = self.above.iter().all(|above| above.plain);
+        Ok(Some(Found { entry, path, depth, plain, within }))
+    }
+
+    fn leave(&mut self, entry: &Entry, path: &Path, depth: usize, is_dir: bool) -> Result<Leave> {
+        let leave = self.ask.excludes().judge(path);
+        if leave != Leave::In {
+            return Ok(leave);
+        }
+        if self.context.walks.ignored.leaves_out(self.label.names(), path, is_dir) {
+            return Ok(Leave::Out(report::Why::Ignored));
+        }
+        match &mut self.gitignores {
+            Some(gitignores) => gitignores.judge(self.work, entry.name(), path, depth, is_dir),
+            None => Ok(Leave::In),
+        }
+    }
+
+    /// Takes note of where the entry lies.
+    fn place(&mut self, entry: &Entry, depth: usize) -> OsString {
+        self.above.truncate(depth.saturating_sub(1));
+        let mut path = self.above.last().map_or_else(OsString::new, |above| above.path.clone());
+        if !path.is_empty() {
+            path.push("/");
+        }
+        path.push(entry.name());
+        let text = entry.name_text();
+        let plain = matches!(text, Cow::Borrowed(_));
+        self.above.push(Above { text: text.into_owned(), path: path.clone(), plain });
+        path
+    }
+
+    /// What was shown or left out is done with.
+    fn answered(&mut self) {
+        // Before the mark of an earlier call, that one stays.
+        if !self.report.is_cut()
+            && self.behind.is_none()
+            && let Some(last) = self.above.last()
+        {
+            self.mark = Some(Mark::at(&last.path, 0));
+        }
+    }
+
+    /// The name of the entry that was shown last, or of a directory on the way to it, `depth` names below the start, as text.
+    pub(crate) fn name(&self, depth: usize) -> &str {
+        depth.checked_sub(1).and_then(|index| self.above.get(index)).map_or("", |above| &above.text)
+    }
+
+    /// The path in the caller's own form, as any tool takes it.
+    pub(crate) fn label(&self, found: &Found) -> String {
+        self.label.of_entry(found)
+    }
+
+    /// Whether a directory lies as deep as the walk goes, so that it is not gone into.
+    pub(crate) fn is_deepest(&self, found: &Found) -> bool {
+        found.depth >= self.ask.depth()
+    }
+
+    /// How long a cursor may be that leads behind an entry like the last one.
+    pub(crate) fn cursor_bytes(&self) -> usize {
+        let last = self.above.last().map_or(0, |above| above.path.len());
+        let mark = self.mark.as_ref().map_or(0, Mark::len);
+        2 * last.max(mark) + cursor::OVERHEAD
+    }
+
+    /// Ends before the entry that was shown last: a further call begins with it.
+    pub(crate) fn end(&mut self, cut: Cut) {
+        self.report.cut(cut);
+    }
+
+    /// Ends in the middle of the entry that was shown last: a further call begins with it, and is told `within`, which is not 0.
+    pub(crate) fn end_within(&mut self, cut: Cut, within: u64) {
+        if let Some(last) = self.above.last() {
+            self.mark = Some(Mark::at(&last.path, within));
+        }
+        self.report.cut(cut);
+    }
+
+    /// What is missing, and how to go on.
+    pub(crate) fn report(mut self) -> Report {
+        self.report.hidden(self.walk.hidden());
+        if let Some(gitignores) = &self.gitignores {
+            self.report.gitignores(gitignores.unread());
+        }
+        // A mark that was not got behind would lead there again.
+        if self.report.is_cut() && self.behind.is_none() {
+            self.report.goes_on(self.mark.as_ref().and_then(|mark| self.ask.cursor_at(self.context, mark)));
+        }
+        self.report
+    }
+}
+
+/// Whether nothing below can be reached any more, and not only one directory.
+pub(crate) fn is_over(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Revoked | ErrorKind::Expired | ErrorKind::Cancelled | ErrorKind::RootAbsent | ErrorKind::NoRoots)
+}
