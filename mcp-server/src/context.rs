@@ -4,6 +4,7 @@
 
 use cap_roots::Roots;
 
+use crate::audit::Audit;
 use crate::tools::Offered;
 use crate::work::Work;
 
@@ -26,6 +27,7 @@ pub(crate) struct Context {
     pub(crate) offered: Offered,
     pub(crate) limits: Limits,
     pub(crate) hide_host_paths: bool,
+    pub(crate) audit: Audit,
 }
 
 impl Context {

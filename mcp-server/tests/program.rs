@@ -262,6 +262,8 @@ fn help_is_a_manual() {
         "--tools",
         "--disable-tools",
         "--max-text-bytes",
+        "--audit",
+        "--log-format",
         "Examples:",
         "root://NAME/",
     ] {

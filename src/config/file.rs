@@ -56,6 +56,12 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) disable_tools: Vec<String>,
 
+    /// A file for the audit log: one JSON line for each decision. ~/ is the home directory; another relative path starts at the directory of this
+    /// file. It must not lie in a directory that is served. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1))]
+    pub(super) audit: Option<Spanned<String>>,
+
     /// Limits of work. Each that is not given is as by default.
     #[serde(default)]
     pub(super) limits: Limits,
@@ -150,6 +156,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
         "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
         "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",
+        "audit" => "audit = \"FILE\"",
         "limits" => "limits as a table [limits]",
         "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" => {
             "a whole number from 1 on, as in max_seconds = 60"
