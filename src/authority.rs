@@ -11,6 +11,7 @@ use crate::access::Access;
 use crate::clock::Deadline;
 use crate::decide::State;
 use crate::error::ErrorKind;
+use crate::observe::Watch;
 use crate::root::Root;
 
 /// Carried by everything that was opened; cheap to clone.
@@ -22,13 +23,16 @@ pub(crate) struct Authority {
     deadline: Option<Deadline>,
     /// Flags of callers who may withdraw; any of them ends it.
     cancelled: Vec<Arc<AtomicBool>>,
+    /// Who is told of what is done with it.
+    pub(crate) watch: Watch,
 }
 
 impl Authority {
     /// All that was granted.
     pub(crate) fn of(root: Arc<Root>) -> Self {
         let (access, no_delete, deadline) = (root.access, root.no_delete, root.deadline);
-        Self { root, access, no_delete, deadline, cancelled: Vec::new() }
+        let watch = root.shared.watch.clone();
+        Self { root, access, no_delete, deadline, cancelled: Vec::new(), watch }
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -56,6 +60,11 @@ impl Authority {
 
     pub(crate) fn while_not(mut self, cancelled: Arc<AtomicBool>) -> Self {
         self.cancelled.push(cancelled);
+        self
+    }
+
+    pub(crate) fn watched(mut self, watch: Watch) -> Self {
+        self.watch = watch;
         self
     }
 

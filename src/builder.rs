@@ -12,7 +12,7 @@ use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::grant::Grant;
 use crate::identity::Identity;
 use crate::nesting::nest;
-use crate::observe::Observer;
+use crate::observe::{Observer, Watch};
 use crate::opened::Opened;
 use crate::path::host::HostPath;
 use crate::path::uri::RootName;
@@ -190,7 +190,7 @@ impl Builder {
         // Who may write where a directory would appear could choose what appears there: such a root stays absent.
         let chosen: Vec<bool> = opened.iter().map(|root| opened.iter().any(|outer| root.can_be_planted_in(outer))).collect();
         let shared = Arc::new(Shared {
-            observer: self.observer,
+            watch: Watch::by(self.observer),
             without_openat2: self.without_openat2,
             read_limit: self.read_limit,
             refuse_hard_links: self.refuse_hard_links,

@@ -32,7 +32,8 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
+//! `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`, `[limits]` and `[[root]]`; in a root
+//! `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
 //! `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
 //! # A file that was cut off
@@ -82,6 +83,7 @@ pub struct Config {
     ignore: Vec<String>,
     ignore_common: bool,
     gitignore: bool,
+    audit: Option<PathBuf>,
     limits: Limits,
 }
 
@@ -109,17 +111,18 @@ impl Config {
     }
 
     fn placed(mut self, file: &Path) -> Self {
-        for root in self.roots.iter_mut().filter(|root| !root.path.starts_with("~")) {
+        let paths = self.roots.iter_mut().map(|root| &mut root.path).chain(&mut self.audit);
+        for path in paths.filter(|path| !path.starts_with("~")) {
             // An absolute path stays what it is.
-            root.path = file.parent().unwrap_or(file).join(&root.path);
+            *path = file.parent().unwrap_or(file).join(&*path);
         }
         self.file = Some(file.to_owned());
         self
     }
 
     /// A builder with everything that the configuration says of directories: roots, rules, [`Protect`]ed names, whether host paths are hidden,
-    /// and the limit for reading. A file that it was read from is kept outside of all roots
-    /// ([`Builder::keep_outside`]). Without a root in it, every operation answers `no-roots`.
+    /// and the limit for reading. A file that it was read from and the audit log are kept
+    /// outside of all roots ([`Builder::keep_outside`]). Without a root in it, every operation answers `no-roots`.
     pub fn builder(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
         for (glob, access) in self.protect.unwrap_or_default().rules() {
@@ -134,10 +137,7 @@ impl Config {
         if let Some(limit) = self.limits.max_read_bytes {
             builder = builder.read_limit(limit.get());
         }
-        match &self.file {
-            Some(file) => builder.keep_outside(file),
-            None => builder,
-        }
+        self.file.iter().chain(&self.audit).fold(builder, Builder::keep_outside)
     }
 
     /// The file that it was read from, absolute.
@@ -205,6 +205,13 @@ impl Config {
     #[must_use]
     pub fn gitignore(&self) -> bool {
         self.gitignore
+    }
+
+    /// The file for an audit log, as the builder takes a path: absolute, below `~`, or, in a configuration without a file, relative. The embedding
+    /// program has to write it, as an [`Observer`](crate::Observer).
+    #[must_use]
+    pub fn audit(&self) -> Option<&Path> {
+        self.audit.as_deref()
     }
 
     /// Limits of work. All but `max_read_bytes` are for the embedding program to obey.

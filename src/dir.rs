@@ -9,12 +9,13 @@ use std::time::SystemTime;
 
 use camino::Utf8Path;
 
-use crate::access::Operation;
+use crate::access::{End, Operation};
 use crate::authority::Authority;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::front::operations_on;
 use crate::metadata::Metadata;
+use crate::observe::Coming;
 use crate::ops::copy::{self, Copied};
 use crate::ops::list::{self, ReadDir};
 use crate::ops::rename::Way;
@@ -45,15 +46,24 @@ impl Dir {
     }
 
     /// A path below this directory; whatever else the text is, it is outside.
-    fn locate(&self, text: &str, operation: Operation) -> Result<RelPath> {
-        let shared = &self.place.root().shared;
-        let error = match Location::parse(text, PathStyle::host()) {
-            Ok(Location::Relative(path)) => return Ok(path),
-            Ok(Location::Host(_) | Location::Home(_) | Location::Named(..)) => ErrorKind::OutsideRoots.into(),
-            Err(error) => error,
-        };
-        shared.observe_unlocated(operation, text, &error);
-        Err(error.on(shared.subject(text, None)))
+    fn locate(text: &str) -> Result<RelPath> {
+        match Location::parse(text, PathStyle::host())? {
+            Location::Relative(path) => Ok(path),
+            Location::Host(_) | Location::Home(_) | Location::Named(..) => Err(ErrorKind::OutsideRoots.into()),
+        }
+    }
+
+    fn coming(&self, operation: Operation, end: End, text: &str, path: Option<&RelPath>) -> Coming {
+        match path {
+            Some(path) => Coming::at(operation, end, &self.place, path),
+            None => Coming::text(operation, end, text),
+        }
+    }
+
+    /// The observer is told, and the caller in its own words.
+    fn unlocated<const PATHS: usize>(&self, text: &str, error: Error, coming: impl FnOnce() -> [Coming; PATHS]) -> Error {
+        let error = self.place.authority.watch.refused(error, coming);
+        error.on(self.place.root().shared.subject(text, None))
     }
 
     fn on<T>(
@@ -63,7 +73,8 @@ impl Dir {
         operate: impl FnOnce(Place, RelPath) -> Result<T>,
     ) -> Result<T> {
         let text = path.as_ref().as_str();
-        let path = self.locate(text, operation)?;
+        let coming = || [Coming::text(operation, End::Source, text)];
+        let path = Self::locate(text).map_err(|error| self.unlocated(text, error, coming))?;
         operate(self.place.clone(), path).map_err(|error| error.on(self.place.root().shared.subject(text, Some(Form::Relative))))
     }
 
@@ -75,10 +86,18 @@ impl Dir {
         operate: impl FnOnce(Way, Way) -> Result<T>,
     ) -> Result<T> {
         let (from, to) = (from.as_ref().as_str(), to.as_ref().as_str());
+        let unlocated = |text, error, source: Option<&RelPath>, target: Option<&RelPath>| {
+            let ends = || [(End::Source, from, source), (End::Target, to, target)];
+            Err(self.unlocated(text, error, || ends().map(|(end, text, path)| self.coming(operation, end, text, path))))
+        };
+        let (source, target) = match (Self::locate(from), Self::locate(to)) {
+            (Ok(source), Ok(target)) => (source, target),
+            (Err(error), target) => return unlocated(from, error, None, target.as_ref().ok()),
+            (Ok(source), Err(error)) => return unlocated(to, error, Some(&source), None),
+        };
         let way = |path| Way { place: self.place.clone(), path };
-        let (source, target) = (way(self.locate(from, operation)?), way(self.locate(to, operation)?));
         let subject = |text| self.place.root().shared.subject(text, Some(Form::Relative));
-        operate(source, target).map_err(|error| error.on_end(subject(from), subject(to)))
+        operate(way(source), way(target)).map_err(|error| error.on_end(subject(from), subject(to)))
     }
 
     /// Lists this directory.

@@ -155,6 +155,7 @@ pub(crate) enum Detail {
     SeveralForms,
     NoEntry,
     Inside,
+    NotRecorded,
     Rule(&'static str),
     TooManyBytes { limit: u64 },
     DuplicateRoot { other: String },
@@ -202,6 +203,7 @@ impl fmt::Display for Detail {
             }
             Detail::NoEntry => f.write_str("it stands for a directory and not for a name in one"),
             Detail::Inside => f.write_str("not itself, but a name in it, or a place for one"),
+            Detail::NotRecorded => f.write_str("nothing was done, because no record of it can be made now"),
             Detail::Rule(why) => write!(f, "in a rule, {why}"),
             Detail::TooManyBytes { limit } => write!(f, "the limit is {limit} bytes"),
             Detail::DuplicateRoot { other } => write!(f, "it is the same directory as root {}", text::quoted(other)),
@@ -295,6 +297,13 @@ impl Error {
         Self::detailed(ErrorKind::TooLarge, Detail::TooManyBytes { limit })
     }
 
+    /// A `busy` for what was not even begun, because no record of it can be made now: as when an observer declines
+    /// ([`Admission::Busy`](crate::Admission::Busy)).
+    #[must_use]
+    pub fn not_recorded() -> Self {
+        Self::detailed(ErrorKind::Busy, Detail::NotRecorded)
+    }
+
     /// The same refusal, speaking of `path` as its caller typed it.
     #[must_use]
     pub fn about(self, path: impl Into<String>) -> Self {
@@ -367,7 +376,7 @@ impl fmt::Display for Error {
         let Inner { kind, subject, detail, advice } = &*self.0;
         let mend = advice.unwrap_or(kind.mend());
         write!(f, "{}: ", kind.code())?;
-        if let Some(message @ Detail::Message(_)) = detail {
+        if let Some(message @ (Detail::Message(_) | Detail::NotRecorded)) = detail {
             return write!(f, "{message}; {mend}");
         }
         match subject {

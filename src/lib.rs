@@ -82,7 +82,7 @@ pub use file::File;
 pub use grant::Grant;
 pub use hint::{Hint, Narrowed};
 pub use metadata::{FileType, Metadata};
-pub use observe::{Event, Observer};
+pub use observe::{Admission, Event, Observer};
 pub use ops::copy::Copied;
 pub use ops::list::{Entry, ReadDir};
 pub use ops::walk::{Cut, Walk};

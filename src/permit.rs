@@ -1,14 +1,14 @@
 //! The proof that one operation on one path was allowed.
 //!
 //! May touch: `decide`, `root`, `rule`. A permit is made here and nowhere else, holds the very path that was judged (so nothing else can be
-//! opened with it), is neither `Clone` nor `Copy`, and is consumed by `resolve`, which gives a receipt for it. The observer hears of each
-//! permit once: when it is refused, or when its receipt is handed in with the operation's outcome.
+//! opened with it), is neither `Clone` nor `Copy`, and is consumed by `resolve`, which gives a receipt for it. The observer is asked before
+//! anything is judged, and hears of each permit once: when it is refused, or when its receipt is handed in with the operation's outcome.
 
 use crate::access::{End, Operation};
 use crate::authority::{Authority, UnderWay};
 use crate::decide::{Facts, decide};
 use crate::error::{Error, ErrorKind};
-use crate::observe::Event;
+use crate::observe::{Admitted, Coming};
 use crate::path::relative::RelPath;
 use crate::root::Place;
 use crate::rule::Level;
@@ -23,6 +23,8 @@ pub(crate) struct Permit {
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
     level: Option<Level>,
     under_way: UnderWay,
+    // Behind `under_way`, so that a panic ends that first: an observer may itself wait for the end of everything.
+    admitted: Admitted,
 }
 
 /// What is left of a permit that was used.
@@ -31,6 +33,8 @@ pub(crate) struct Receipt {
     permit: Permit,
     /// The last check was passed, and what it allowed may have happened.
     committed: bool,
+    /// How much content was read or written.
+    bytes: Option<u64>,
 }
 
 impl Permit {
@@ -49,6 +53,7 @@ impl Permit {
 
     /// There is no other way to get a permit.
     fn issue_at(place: Place, path: RelPath, operation: Operation, end: End, under_way: UnderWay) -> Result<Self, Error> {
+        let admitted = place.authority.watch.admit(operation, || Coming::at(operation, end, &place, &path))?;
         let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());
         let facts = Facts {
             state: place.authority.state(),
@@ -56,15 +61,20 @@ impl Permit {
             no_delete: place.authority.no_delete(),
             unruled: level.is_some(),
         };
-        let permit = Self { place, path, operation, end, level, under_way };
+        let permit = Self { place, path, operation, end, level, under_way, admitted };
         match decide(facts, operation, end) {
             Ok(()) => Ok(permit),
             Err(kind) => permit.spend().close(Err(kind.into())),
         }
     }
 
+    /// Ends it unused: its operation was refused with `error` at its other end.
+    pub(crate) fn give_up(self, error: &Error) {
+        let _ = self.spend().close::<()>(Err(error.clone()));
+    }
+
     pub(crate) fn spend(self) -> Receipt {
-        Receipt { permit: self, committed: false }
+        Receipt { permit: self, committed: false, bytes: None }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -116,6 +126,11 @@ impl Receipt {
         Ok(())
     }
 
+    /// How much content it is about: for the observer.
+    pub(crate) fn count(&mut self, bytes: impl TryInto<u64>) {
+        self.bytes = bytes.try_into().ok();
+    }
+
     /// The end of an operation whose other end has passed the last check for both.
     pub(crate) fn close_committed<T>(mut self, outcome: Result<T, Error>) -> Result<T, Error> {
         self.committed = true;
@@ -125,7 +140,7 @@ impl Receipt {
     /// The last check of an operation that changed nothing; then the observer is told, and the outcome handed on. Whatever `revoke()` did
     /// not see coming is dropped here, unused.
     pub(crate) fn close<T>(self, outcome: Result<T, Error>) -> Result<T, Error> {
-        let Self { permit: Permit { place, path, operation, under_way, .. }, committed } = self;
+        let Self { permit: Permit { place, under_way, admitted, .. }, committed, bytes } = self;
         let outcome = match place.authority.check() {
             Err(kind) if !committed => Err(kind.into()),
             _ if missed(&outcome) && !place.root().is_present() => Err(ErrorKind::RootAbsent.into()),
@@ -133,15 +148,7 @@ impl Receipt {
         };
         // An observer may itself wait for the end of everything.
         drop(under_way);
-        let shared = &place.root().shared;
-        if shared.observer.is_some() {
-            shared.observe(&Event {
-                operation,
-                root: Some(place.root().name.as_str()),
-                path: place.path_from_root(&path).as_os_str(),
-                outcome: outcome.as_ref().map(|_| ()).map_err(Error::kind),
-            });
-        }
+        admitted.tell(outcome.as_ref().map(|_| ()).map_err(Error::kind), bytes);
         outcome
     }
 }

@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 
 use cap_std::fs::Dir;
 
-use crate::access::{Access, Operation};
+use crate::access::Access;
 use crate::authority::Authority;
 use crate::clock::Deadline;
 use crate::error::{Error, ErrorKind, Subject};
 use crate::identity::Identity;
 use crate::lease::Lease;
-use crate::observe::{Event, Observer};
+use crate::observe::Watch;
 use crate::path::host::HostPath;
 use crate::path::locate::Form;
 use crate::path::region::Region;
@@ -45,7 +45,7 @@ pub(crate) struct Pending {
 pub(crate) struct Shared {
     pub(crate) lease: Lease,
     pub(crate) queue: Queue,
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) watch: Watch,
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no fast way"))]
     pub(crate) without_openat2: bool,
     pub(crate) read_limit: u64,
@@ -57,17 +57,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn observe(&self, event: &Event<'_>) {
-        if let Some(observer) = &self.observer {
-            observer.observe(event);
-        }
-    }
-
-    /// A text that was refused before it led to a root.
-    pub(crate) fn observe_unlocated(&self, operation: Operation, text: &str, error: &Error) {
-        self.observe(&Event { operation, root: None, path: OsStr::new(text), outcome: Err(error.kind()) });
-    }
-
     /// What an error about `text` may repeat: the caller's own spelling, unless host paths are hidden and it may be one.
     pub(crate) fn subject(&self, text: &str, form: Option<Form>) -> Subject {
         let repeatable = !self.hide_host_paths || matches!(form, Some(Form::Relative | Form::Named));

@@ -21,6 +21,7 @@ use crate::explain::{Explanation, Rehearsal};
 use crate::file::File;
 use crate::front::operations_on;
 use crate::metadata::Metadata;
+use crate::observe::{Coming, Observer, Watch};
 use crate::ops::copy::{self, Copied};
 use crate::ops::list::{self, ReadDir};
 use crate::ops::rename::Way;
@@ -57,6 +58,7 @@ struct Inner {
     routes: Vec<Route>,
     home: Option<HostPath>,
     shared: Arc<Shared>,
+    watch: Watch,
 }
 
 /// What this set may do in one root, and the part of it that it sees.
@@ -87,16 +89,17 @@ impl Roots {
 
     pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
         let view = |root| View { authority: Authority::of(Arc::new(root)), region: Region::default() };
-        Self::of(roots.into_iter().map(view).collect(), home, shared)
+        let watch = shared.watch.clone();
+        Self::of(roots.into_iter().map(view).collect(), home, shared, watch)
     }
 
-    fn of(views: Vec<View>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
+    fn of(views: Vec<View>, home: Option<HostPath>, shared: Arc<Shared>, watch: Watch) -> Self {
         let route = |view: &View| {
             let root = &view.authority.root;
             Route { name: root.name.clone(), spellings: root.spellings.clone(), region: view.region.clone() }
         };
         let routes = views.iter().map(route).collect();
-        Self { inner: Arc::new(Inner { views, routes, home, shared }) }
+        Self { inner: Arc::new(Inner { views, routes, home, shared, watch }) }
     }
 
     /// Parse and locate: the first two steps of every operation.
@@ -118,13 +121,7 @@ impl Roots {
 
     /// The same set with these views in place of its own.
     pub(crate) fn with_views(&self, views: Vec<View>) -> Self {
-        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared))
-    }
-
-    /// A text that leads to no place: the observer is told, and the caller in its own words.
-    fn unlocated<T>(&self, text: &str, operation: Operation, error: Error) -> Result<T> {
-        self.inner.shared.observe_unlocated(operation, text, &error);
-        Err(error.on(self.inner.shared.subject(text, None)))
+        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared), self.inner.watch.clone())
     }
 
     /// Text in, result out: every method with one path goes through here.
@@ -139,7 +136,10 @@ impl Roots {
             Ok(Located { place, path, form }) => {
                 operate(place, path).map_err(|error| error.on(self.inner.shared.subject(text, Some(form))))
             }
-            Err(error) => self.unlocated(text, operation, error),
+            Err(error) => {
+                let error = self.inner.watch.refused(error, || [Coming::text(operation, End::Source, text)]);
+                Err(error.on(self.inner.shared.subject(text, None)))
+            }
         }
     }
 
@@ -152,15 +152,21 @@ impl Roots {
         operate: impl FnOnce(Way, Way) -> Result<T>,
     ) -> Result<T> {
         let (from, to) = (from.as_ref().as_str(), to.as_ref().as_str());
-        let source = match self.locate(from) {
-            Ok(source) => source,
-            Err(error) => return self.unlocated(from, operation, error),
-        };
-        let target = match self.locate(to) {
-            Ok(target) => target,
-            Err(error) => return self.unlocated(to, operation, error),
-        };
         let shared = &self.inner.shared;
+        let coming = |end, text, located: Option<&Located>| match located {
+            Some(Located { place, path, .. }) => Coming::at(operation, end, place, path),
+            None => Coming::text(operation, end, text),
+        };
+        // A text that leads to no place: the observer is told of both, and the caller in its own words.
+        let unlocated = |text, error, source: Option<&Located>, target: Option<&Located>| {
+            let both = || [coming(End::Source, from, source), coming(End::Target, to, target)];
+            Err(self.inner.watch.refused(error, both).on(shared.subject(text, None)))
+        };
+        let (source, target) = match (self.locate(from), self.locate(to)) {
+            (Ok(source), Ok(target)) => (source, target),
+            (Err(error), target) => return unlocated(from, error, None, target.as_ref().ok()),
+            (Ok(source), Err(error)) => return unlocated(to, error, Some(&source), None),
+        };
         let (about_from, about_to) = (shared.subject(from, Some(source.form)), shared.subject(to, Some(target.form)));
         let way = |located: Located| Way { place: located.place, path: located.path };
         operate(way(source), way(target)).map_err(|error| error.on_end(about_from, about_to))
@@ -269,6 +275,15 @@ impl Roots {
     #[must_use]
     pub fn until_cancelled(&self, flag: &Arc<AtomicBool>) -> Roots {
         self.narrowed(|authority| authority.while_not(Arc::clone(flag)))
+    }
+
+    /// The same set, with this observer in place of the builder's: for what is done by this set, and by all that is opened or narrowed from it, such
+    /// as one call of one client. The set itself goes on with its own.
+    #[must_use]
+    pub fn observed_by(&self, observer: Arc<dyn Observer>) -> Roots {
+        let watch = Watch::by(Some(observer));
+        let roots = self.narrowed(|authority| authority.watched(watch.clone()));
+        Self::of(roots.inner.views.clone(), self.inner.home.clone(), Arc::clone(&self.inner.shared), watch)
     }
 
     /// ACCESS-SHRINKS: `Authority` has no function that gives more.

@@ -40,6 +40,7 @@ fn the_example_is_read() {
     assert_eq!(config.disabled_tools(), ["delete_file"]);
     assert_eq!(config.ignore(), ["*.min.js", "/fixtures/"]);
     assert!(!config.ignore_common() && !config.gitignore());
+    assert_eq!(config.audit(), Some(Path::new("~/.local/state/cap-roots/audit.jsonl")));
     let limits = config.limits();
     assert_eq!(limits.max_text_bytes.map(u64::from), Some(1 << 20));
     assert_eq!(limits.max_media_bytes.map(u64::from), Some(16 << 20));
@@ -80,7 +81,10 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         ("landlock = \"auto\"", 1, 1, "unknown key \"landlock\"; known keys:"),
         ("one_file_system = true", 1, 1, "unknown key \"one_file_system\"; known keys:"),
-        ("audit = \"/var/log/x\"", 1, 1, "unknown key \"audit\"; known keys:"),
+        ("audit = true", 1, 9, "audit cannot be true; write audit = \"FILE\""),
+        ("audit = \"\"", 1, 9, "audit cannot be \"\""),
+        ("audit = \"a\\u0000\"", 1, 9, "audit cannot be"),
+        ("adit = \"x\"", 1, 1, "audit may be meant"),
         ("[end]\nx = 1", 2, 1, "unknown key \"x\"; known keys: none"),
         ("\"a\\nb\" = 1", 1, 1, "unknown key \"a\\u{a}b\""),
         ("[root]\npath = \"x\"", 1, 1, "root cannot be [root]; write one table [[root]] for each directory"),

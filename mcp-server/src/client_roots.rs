@@ -10,6 +10,7 @@ use cap_roots::config::ClientRoots as Mode;
 use cap_roots::{Access, Error, ErrorKind, Roots, escape};
 use cap_roots_rmcp::ClientRoots;
 
+use crate::audit::Audit;
 use crate::settings::Settings;
 
 /// How long a client is waited for that was asked for its roots.
@@ -22,11 +23,12 @@ const TRUSTED: usize = 32;
 const TOLD: usize = 8;
 
 /// Who decides on the roots of each call. Where directories were named, a trusted client narrows like any other.
-pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<ClientRoots, Error> {
+pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots, audit: &Audit) -> Result<ClientRoots, Error> {
     let named = roots.list().next().is_some();
+    let roots = audit.watch(roots, "roots/list");
     let (access, mode) = match settings.client_roots {
         Mode::Off => return Ok(ClientRoots::off(roots)),
-        _ if named => return Ok(limited(ClientRoots::narrow(roots), settings).observe(tell(Mode::Narrow))),
+        _ if named => return Ok(limited(ClientRoots::narrow(roots), settings).observe(tell(Mode::Narrow, audit))),
         Mode::Trust => (Access::Write, Mode::Trust),
         _ => (Access::Read, Mode::TrustRead),
     };
@@ -36,7 +38,7 @@ pub(crate) fn client_roots(settings: &Arc<Settings>, roots: Roots) -> Result<Cli
     }
     let (terms, rules) = (Arc::clone(settings), Arc::clone(settings));
     let grant = move |path| terms.trusted(path, access);
-    Ok(limited(ClientRoots::trust(move || rules.builder(), grant)?, settings).observe(tell(mode)))
+    Ok(limited(ClientRoots::trust(move || rules.builder(), grant)?, settings).observe(tell(mode, audit)))
 }
 
 /// A call's time is for its client's roots as well.
@@ -56,9 +58,11 @@ pub(crate) fn most(settings: &Settings) -> Access {
     if settings.client_roots == Mode::TrustRead { Access::Read } else { Access::Write }
 }
 
-/// Tells the operator what a client's list came to: on standard error in any case where the client's word was taken for a grant.
-fn tell(mode: Mode) -> impl Fn(&Roots, &[(usize, Error)]) + Send + Sync + 'static {
+/// Tells the operator what a client's list came to: in the audit log, and on standard error in any case where the client's word was taken for a grant.
+fn tell(mode: Mode, audit: &Audit) -> impl Fn(&Roots, &[(usize, Error)]) + Send + Sync + 'static {
+    let audit = audit.clone();
     move |roots, refused| {
+        audit.tell(roots);
         for root in roots.list() {
             let (path, access) = (escape(&root.real_path().to_string_lossy()), root.access());
             if matches!(mode, Mode::Trust | Mode::TrustRead) {

@@ -4,6 +4,7 @@
 
 use cap_roots::Roots;
 
+use crate::audit::Audit;
 use crate::tools::Offered;
 use crate::walk::{Cursors, Ignored};
 use crate::work::Work;
@@ -41,6 +42,7 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     pub(crate) walks: Walks,
     pub(crate) hide_host_paths: bool,
+    pub(crate) audit: Audit,
 }
 
 impl Context {

@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
 mod arguments;
+mod audit;
 mod client_roots;
 mod context;
 mod doctor;
@@ -13,6 +14,7 @@ mod explain;
 mod grep;
 mod http;
 mod listing;
+mod logs;
 mod once;
 mod options;
 mod page;
@@ -38,6 +40,7 @@ use std::time::Duration;
 
 use cap_roots::{Roots, config};
 
+use audit::Audit;
 use context::{Context, Walks};
 use options::Options;
 use settings::Settings;
@@ -45,7 +48,7 @@ use walk::Cursors;
 
 fn main() -> ExitCode {
     let (options, grants) = Options::read();
-    start_logging();
+    logs::start(options.log_format);
     options.choose_colours();
     let done = if options.config_schema {
         writeln!(io::stdout(), "{}", config::json_schema()).map(|()| ExitCode::SUCCESS)
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
         }
     } else {
         match Settings::of(&options, grants).and_then(|settings| Ok((start::open(&settings)?, settings))) {
-            Ok((roots, settings)) => run(roots, &options, &Arc::new(settings)),
+            Ok(((roots, audit), settings)) => run(roots, &options, &Arc::new(settings), audit),
             Err(line) => return fail(&line),
         }
     };
@@ -68,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<ExitCode> {
+fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<audit::Place>) -> io::Result<ExitCode> {
     let offered = tools::offered(&roots, client_roots::most(settings), !settings.no_delete, &settings.tools);
     if offered.is_empty() {
         return Ok(fail("invalid-argument: no tool is left to be offered; name more in --tools, or fewer in --disable-tools"));
@@ -80,22 +83,35 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>) -> io::Result<
         // The key ends with the process.
         cursors: if without_client { None } else { Some(Cursors::new()?) },
     };
-    let context = Context { roots, offered, limits: settings.limits, walks, hide_host_paths: settings.hide_host_paths };
-    match (&options.call, &options.explain) {
+    // An explanation is for the operator, and is none of a client's doings.
+    let audit = audit.filter(|_| options.explain.is_none());
+    if audit.is_some() {
+        // The log may have come to the limit already.
+        signals::ignore_size_limit_by_itself()?;
+    }
+    let audit = match Audit::start(audit, &roots) {
+        Ok(audit) => audit,
+        Err(line) => return Ok(fail(&line)),
+    };
+    let context = Context {
+        roots,
+        offered,
+        limits: settings.limits,
+        walks,
+        hide_host_paths: settings.hide_host_paths,
+        audit: audit.clone(),
+    };
+    let done = match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),
         (None, Some(path)) => explain::explain(&context, path, options.op),
         (None, None) => serve::serve(context, settings),
-    }
+    };
+    audit.stop();
+    done
 }
 
 /// One line on standard error, and a status that is not 0.
 fn fail(line: &str) -> ExitCode {
     let _ = writeln!(io::stderr(), "cap-roots-mcp: {line}");
     ExitCode::from(once::MISUSE)
-}
-
-fn start_logging() {
-    // The protocol library warns of each request that is refused, and a client may ask for as many as it likes.
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,rmcp::service=error".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
 }

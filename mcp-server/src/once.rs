@@ -23,10 +23,20 @@ const ARGUMENTS: u64 = 64 << 20;
 /// `--call`: the answer on standard output, a refusal on standard error.
 pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Duration) -> io::Result<ExitCode> {
     let read = if arguments == "-" { read_arguments()? } else { arguments.to_owned() };
-    let outcome = match serde_json::from_str(&read) {
-        Ok(Value::Object(arguments)) => run(context, tool, arguments, deadline)?,
-        _ => Err(Error::invalid_argument("the arguments are not a JSON object")
-            .advise("give them as in --args '{\"path\":\".\"}', or by standard input with --args -")),
+    let outcome = match context.audit.call(None, tool) {
+        Ok(call) => {
+            let outcome = match serde_json::from_str(&read) {
+                Ok(Value::Object(arguments)) => {
+                    let context = Context { roots: call.watch(context.roots.clone()), ..context.clone() };
+                    run(&context, tool, arguments, deadline)?
+                }
+                _ => Err(Error::invalid_argument("the arguments are not a JSON object")
+                    .advise("give them as in --args '{\"path\":\".\"}', or by standard input with --args -")),
+            };
+            call.answered(&outcome);
+            outcome
+        }
+        Err(busy) => Err(busy),
     };
     match outcome {
         Ok(result) => print(&result).map(|()| ExitCode::SUCCESS),

@@ -23,7 +23,7 @@ use crate::{client_roots, fail, http, shutdown, signals, start};
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
-    let client = match client_roots::client_roots(settings, context.roots.clone()) {
+    let client = match client_roots::client_roots(settings, context.roots.clone(), &context.audit) {
         Ok(client) => client,
         Err(error) => return Ok(fail(&error.to_string())),
     };
@@ -47,6 +47,7 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
     {
         let _entered = runtime.enter();
         signals::ignore_size_limit()?;
+        signals::reopen_at_hangup(&context.audit)?;
     }
     let ended = runtime.block_on(async {
         let server = Server::new(context, client.clone(), deadline, turns.clone());

@@ -14,6 +14,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
+use crate::audit::Call;
 use crate::context::Context;
 use crate::progress;
 use crate::resources;
@@ -95,6 +96,52 @@ impl Server {
             }
         }
     }
+
+    async fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        audit: &Call,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
+            Ok(roots) => audit.watch(roots),
+            Err(answer) => return answer,
+        };
+        let changes = tools::changes_files(&request.name);
+        let arguments = request.arguments.as_ref();
+        let length = if tools::is_long(&request.name, arguments) { Length::Long } else { Length::Short };
+        let needs = Needs::of_call(&roots, arguments, length);
+        let call = move |context: &Context, work: &Work| {
+            let arguments = request.arguments.unwrap_or_default();
+            tools::call(context, work, &request.name, arguments)
+        };
+        let outcome = self.run(roots, needs, &context, call).await?;
+        // The disk may still be at it, and a deletion may have come half-way.
+        let advise = |error: Error| match error.kind() {
+            ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
+            _ => error,
+        };
+        Ok(tool_result(outcome.map_err(advise)).into())
+    }
+
+    async fn answer_read(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+        audit: &Call,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
+            Ok(roots) => audit.watch(roots),
+            Err(answer) => return answer,
+        };
+        let uri = request.uri.clone();
+        let needs = Needs::of_resource(&roots, &uri);
+        let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
+        match self.run(roots, needs, &context, read).await? {
+            Ok(contents) => Ok(contents.into()),
+            Err(error) => Err(resources::refused(&self.context, &error, &uri)),
+        }
+    }
 }
 
 /// The outcome of `working`. Once `stopped` tells why, `stop` asks it to end; what it has done by then is its answer, and anything else is
@@ -139,25 +186,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
-            Ok(roots) => roots,
-            Err(answer) => return answer,
+        let call = match self.context.audit.call(Some(&context.id), &request.name) {
+            Ok(call) => call,
+            Err(busy) => return Ok(tool_result(Err(busy)).into()),
         };
-        let changes = tools::changes_files(&request.name);
-        let arguments = request.arguments.as_ref();
-        let length = if tools::is_long(&request.name, arguments) { Length::Long } else { Length::Short };
-        let needs = Needs::of_call(&roots, arguments, length);
-        let call = move |context: &Context, work: &Work| {
-            let arguments = request.arguments.unwrap_or_default();
-            tools::call(context, work, &request.name, arguments)
-        };
-        let outcome = self.run(roots, needs, &context, call).await?;
-        // The disk may still be at it, and a deletion may have come half-way.
-        let advise = |error: Error| match error.kind() {
-            ErrorKind::Timeout if changes => error.advise("look at what is there before repeating it: a part may have been done"),
-            _ => error,
-        };
-        Ok(tool_result(outcome.map_err(advise)).into())
+        let answer = self.answer_call(request, context, &call).await;
+        call.answered(&answer);
+        answer
     }
 
     async fn list_resources(
@@ -187,17 +222,13 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let roots = match self.client.roots(&context, request.input_responses.as_ref()).await.or_answer() {
-            Ok(roots) => roots,
-            Err(answer) => return answer,
+        let call = match self.context.audit.call(Some(&context.id), "resources/read") {
+            Ok(call) => call,
+            Err(busy) => return Err(resources::refused(&self.context, &busy, &request.uri)),
         };
-        let uri = request.uri.clone();
-        let needs = Needs::of_resource(&roots, &uri);
-        let read = move |context: &Context, work: &Work| resources::read(context, work, &request.uri);
-        match self.run(roots, needs, &context, read).await? {
-            Ok(contents) => Ok(contents.into()),
-            Err(error) => Err(resources::refused(&self.context, &error, &uri)),
-        }
+        let answer = self.answer_read(request, context, &call).await;
+        call.answered(&answer);
+        answer
     }
 
     /// What is no request of the protocol, though its method is: the parameters are at fault.

@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) http: Option<Terms>,
     /// The file, absolute.
     pub(crate) file: Option<PathBuf>,
+    /// Where decisions are recorded, absolute.
+    pub(crate) audit: Option<PathBuf>,
     /// The arguments that say the same, beside those for directories.
     arguments: Vec<String>,
 }
@@ -93,8 +95,16 @@ impl Settings {
         if let Some(file) = file.and_then(Config::file) {
             arguments.extend(["--config".to_owned(), file.display().to_string()]);
         }
+        // One of the file is in the file, and placed there.
+        let unusable = |error| format!("the path of the audit file cannot be used: {error}");
+        let audit = match &options.audit {
+            Some(path) => Some(absolute(path).map_err(unusable)?),
+            None => file.and_then(Config::audit).map(absolute).transpose().map_err(unusable)?,
+        };
+        arguments.extend(audit.iter().filter(|_| options.audit.is_some()).map(|audit| format!("--audit={}", audit.display())));
         Ok(Self {
             rules,
+            audit,
             no_delete: options.no_delete,
             tools: Chosen::of(only, without)?,
             client_roots,
@@ -117,8 +127,8 @@ impl Settings {
         })
     }
 
-    /// The grants for the library. A configuration file in a directory that is served could be changed by the client, for the next start; so
-    /// could a token.
+    /// The grants for the library. A configuration file or a token in a directory that is served could be changed by the client for the next
+    /// start, and an audit log at any time.
     pub(crate) fn builder(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
         for (glob, access) in &self.rules {
@@ -132,7 +142,7 @@ impl Settings {
             builder = builder.read_limit(limit);
         }
         let token = self.http.as_ref().and_then(Terms::token_file);
-        self.file.as_deref().into_iter().chain(token).fold(builder, Builder::keep_outside)
+        self.file.as_deref().into_iter().chain(self.audit.as_deref()).chain(token).fold(builder, Builder::keep_outside)
     }
 
     /// Whether the roots of a client are grants.
@@ -189,6 +199,13 @@ fn pick<T>(options: &Options, option: &str, of_options: T, of_file: Option<T>) -
     of_file.filter(|_| !options.is_given(option)).unwrap_or(of_options)
 }
 
+/// As the library takes a path of the operator: a client that starts the server has no shell to expand `~/`.
+fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    let expanded = path.strip_prefix("~").ok().and_then(|rest| Some(home()?.join(rest)));
+    std::path::absolute(expanded.as_deref().unwrap_or(path))
+}
+
 /// A name that both give is the command line's.
 fn all(grants: Vec<Grant>, roots: &[RootConfig]) -> Vec<Granted> {
     let taken =
@@ -216,8 +233,9 @@ mod tests {
             fs::create_dir(folder.path().join(dir)).unwrap();
         }
         let file = folder.path().join("etc/c.toml");
-        let config = "protect = \"none\"\nrules = { x = \"read\" }\nlimits.max_entries = 7\nlimits.max_seconds = 8\n\
-            ignore = [\"x\"]\ngitignore = true\n[[root]]\npath = \"../a\"\nname = \"a\"\naccess = \"read\"\n[[root]]\npath = \"../b\"\naccess = \"write\"\nno_delete = true\n";
+        let config = "protect = \"none\"\naudit = \"log\"\nrules = { x = \"read\" }\nlimits.max_entries = 7\nlimits.max_seconds = 8\n\
+            ignore = [\"x\"]\ngitignore = true\n[[root]]\npath = \"../a\"\nname = \"a\"\naccess = \"read\"\n\
+            [[root]]\npath = \"../b\"\naccess = \"write\"\nno_delete = true\n";
         fs::write(&file, config).unwrap();
         let c = folder.path().join("c");
         let c = c.to_str().unwrap();
@@ -230,6 +248,8 @@ mod tests {
             "x DIR --max-media-bytes 3",
             "x DIR --tools read_file,list_directory --disable-tools read_file",
             "x --config FILE --ignore y --ignore-common --max-depth 60",
+            "x --config FILE --audit FILE.log",
+            "x --audit FILE.log DIR --log-format json",
         ] {
             let given = settings(&line.replace("DIR", c), &file);
             let roots = given.builder().open().unwrap();
@@ -250,6 +270,7 @@ mod tests {
                     format!("{:?} {:?} {:?} {}", settings.limits, settings.tools, settings.ignored, settings.gitignore),
                     settings.seconds,
                     settings.file.clone(),
+                    settings.audit.clone(),
                 )
             };
             assert_eq!(seen(&copied), seen(&given), "{line}");

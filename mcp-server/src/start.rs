@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cap_roots::{Access, Error, RootInfo, Roots};
 
+use crate::audit;
 use crate::context::Context;
 use crate::settings::Settings;
 
@@ -14,8 +15,9 @@ pub(crate) fn shown(path: &Path) -> String {
     cap_roots::escape(&path.to_string_lossy())
 }
 
-/// The grants made real, or the line that says why not. The operator reads it, so it may name the directory.
-pub(crate) fn open(settings: &Settings) -> Result<Roots, String> {
+/// The grants made real and the directory of the audit log, or the line that says why not. The operator reads it, so it may name the directory.
+pub(crate) fn open(settings: &Settings) -> Result<(Roots, Option<audit::Place>), String> {
+    let audit = settings.audit.as_deref().map(audit::Place::of).transpose()?;
     let roots = settings.builder().open().map_err(|error: Error| {
         let file = settings.file.as_ref().map(|file| format!("configuration file: {}", shown(file)));
         let mut known = Vec::new();
@@ -25,6 +27,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Roots, String> {
             known.push(format!("directories given: {}{hints}", given.join(", ")));
         }
         known.extend(file);
+        known.extend(settings.audit.as_ref().map(|file| format!("audit file: {}", shown(file))));
         if known.is_empty() { error.to_string() } else { format!("{error} ({})", known.join("; ")) }
     })?;
     for root in roots.list() {
@@ -59,7 +62,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Roots, String> {
             missing.join(", ")
         ));
     }
-    Ok(roots)
+    Ok((roots, audit))
 }
 
 /// What may be done in a root, and for how long, in words.
@@ -150,8 +153,14 @@ mod tests {
         let settings = Settings::of(&options, grants).unwrap();
         let roots = settings.builder().open().unwrap();
         let offered = tools::offered(&roots, Access::Write, true, &settings.tools);
-        let context =
-            Context { roots, offered, limits: settings.limits, walks: crate::context::Walks::default(), hide_host_paths: false };
+        let context = Context {
+            roots,
+            offered,
+            limits: settings.limits,
+            walks: crate::context::Walks::default(),
+            hide_host_paths: false,
+            audit: audit::Audit::default(),
+        };
         let mut told = Vec::new();
         tell(&mut told, &context, &settings).unwrap();
         let told = String::from_utf8(told).unwrap();

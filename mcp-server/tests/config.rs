@@ -237,11 +237,16 @@ fn the_example_starts() {
     fs::create_dir_all(place.base.join("home/project/config")).unwrap();
     fs::write(place.base.join("home/project/config/secret"), "").unwrap();
     fs::write(place.base.join("etc/c.toml"), text.replace("~/", "../home/").replace("/usr/share/doc", "../b")).unwrap();
+    // Where the log is to be has to be there: nobody else can say who may read it.
+    assert!(place.start_error(FILE).contains("audit file"));
+    fs::create_dir_all(place.base.join("home/.local/state/cap-roots")).unwrap();
     assert_eq!(place.read(FILE, "config/secret"), "protected");
     assert_eq!(place.read(FILE, "root://docs/x"), "b/x");
     assert_eq!(place.read(FILE, "root://docs/.env"), "protected");
     assert_eq!(place.write(FILE, "release"), "protected");
     assert_eq!(place.write(FILE, "n"), "ok");
+    let log = fs::read_to_string(place.base.join("home/.local/state/cap-roots/audit.jsonl")).unwrap();
+    assert_eq!(log.matches("\"verdict\"").count(), 5);
 }
 
 #[test]

@@ -273,6 +273,8 @@ fn help_is_a_manual() {
         "--gitignore",
         "directory_tree",
         "search_files",
+        "--audit",
+        "--log-format",
         "Examples:",
         "root://NAME/",
     ] {

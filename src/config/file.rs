@@ -68,6 +68,11 @@ pub(super) struct File {
     /// With true, they leave out what .gitignore files say, unless a call asks for it. Default: false.
     #[serde(default)]
     pub(super) gitignore: bool,
+    /// A file for the audit log: one JSON line for each decision. ~/ is the home directory; another relative path starts at the directory of this
+    /// file. It must not lie in a directory that is served. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1))]
+    pub(super) audit: Option<Spanned<String>>,
 
     /// Limits of work. Each that is not given is as by default.
     #[serde(default)]
@@ -166,6 +171,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "ignore" => "ignore = [\"GLOB\", \"GLOB\"]",
         "ignore_common" => "ignore_common = true or ignore_common = false",
         "gitignore" => "gitignore = true or gitignore = false",
+        "audit" => "audit = \"FILE\"",
         "limits" => "limits as a table [limits]",
         "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" | "max_depth" => {
             "a whole number from 1 on, as in max_seconds = 60"

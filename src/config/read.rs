@@ -31,6 +31,9 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
     let parsed = Deserializer::parse(text).map_err(|error| syntax(text, &error))?;
     let file = File::deserialize(parsed).map_err(|error| content(text, error))?;
     check_end(text, &file)?;
+    if let Some(audit) = file.audit.as_ref().filter(|audit| !is_path(audit.get_ref())) {
+        return Err(bad(text, "audit", &audit.span()));
+    }
     let rules = read_rules(text, file.rules)?;
     let mut roots: Vec<RootConfig> = Vec::with_capacity(file.root.len());
     let mut places: Vec<usize> = Vec::new();
@@ -59,6 +62,7 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         ignore: file.ignore,
         ignore_common: file.ignore_common,
         gitignore: file.gitignore,
+        audit: file.audit.map(|audit| audit.into_inner().into()),
         limits: file.limits,
     })
 }
@@ -67,9 +71,13 @@ fn says_nothing(text: &str) -> bool {
     text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
+fn is_path(path: &str) -> bool {
+    !path.is_empty() && !path.contains('\0')
+}
+
 fn read_root(text: &str, root: file::Root) -> Result<RootConfig, ConfigError> {
     let path = root.path.get_ref();
-    if path.is_empty() || path.contains('\0') {
+    if !is_path(path) {
         return Err(bad(text, "path", &root.path.span()));
     }
     if let Some(name) = root.name.as_ref().filter(|name| RootName::parse(name.get_ref()).is_none()) {

@@ -47,17 +47,20 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
     let operation = if replace { Operation::CopyReplace } else { Operation::Copy };
     let slash = to.path.must_be_dir() && !to.path.is_empty();
     let (source, target) = permits(from, to, operation)?;
-    let source = source.spend();
+    let mut source = source.spend();
     let found = match again(&source, Want::File) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => again(&source, Want::Dir),
         found => found,
     };
     let is_dir = matches!(found, Ok(Found::Dir(..)));
     let want = if replace && !is_dir { Want::Target } else { Want::Name };
-    let (to, mut target) = match found.as_ref().map(|_| slot(target, want, ErrorKind::InvalidPath)) {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => return source.close(Err(error.at_target())),
-        Err(error) => return source.close(Err(error.clone())),
+    if let Err(error) = &found {
+        target.give_up(error);
+        return source.close(Err(error.clone()));
+    }
+    let (to, mut target) = match slot(target, want, ErrorKind::InvalidPath) {
+        Ok(found) => found,
+        Err(error) => return source.close(Err(error.at_target())),
     };
     let outcome = match found {
         Ok(Found::File(file, metadata)) => check_file_target(&metadata, &to, replace, slash)
@@ -66,6 +69,10 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
         Ok(_) => Err(contradiction()),
         Err(error) => Err(error),
     };
+    if let Ok(copied) = &outcome {
+        source.count(copied.bytes);
+        target.count(copied.bytes);
+    }
     let outcome = target.close(outcome);
     source.close_committed(outcome)
 }

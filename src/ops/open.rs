@@ -18,8 +18,12 @@ use crate::root::Place;
 
 pub(crate) fn file(place: Place, path: RelPath) -> Result<File> {
     let authority = place.authority.clone();
-    let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
-    receipt.close(opened(found, authority))
+    let (found, mut receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
+    let outcome = opened(found, authority);
+    if let Ok(file) = &outcome {
+        receipt.count(file.opened_metadata().len());
+    }
+    receipt.close(outcome)
 }
 
 fn opened(found: Found, authority: Authority) -> Result<File> {
@@ -57,9 +61,11 @@ pub(crate) fn region(place: Place, path: RelPath) -> Result<Region> {
 
 pub(crate) fn read(place: Place, path: RelPath) -> Result<Vec<u8>> {
     let authority = place.authority.clone();
-    let (found, receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
+    let (found, mut receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
     let limit = authority.root.shared.read_limit;
-    receipt.close(opened(found, authority).and_then(|mut file| file.read_to_limit(0, limit)))
+    let outcome = opened(found, authority).and_then(|mut file| file.read_to_limit(0, limit));
+    receipt.count(outcome.as_ref().map_or(0, Vec::len));
+    receipt.close(outcome)
 }
 
 pub(crate) fn read_to_string(place: Place, path: RelPath) -> Result<String> {

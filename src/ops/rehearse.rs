@@ -7,6 +7,7 @@ use crate::change;
 use crate::error::{ErrorKind, Result};
 use crate::explain::{Explanation, Rehearsal};
 use crate::metadata::FileType;
+use crate::observe::Watch;
 use crate::ops::write::{called_file, target_of};
 use crate::ops::{make, no_entry, remove};
 use crate::path::relative::RelPath;
@@ -20,13 +21,14 @@ pub(crate) fn rehearse(place: Place, path: RelPath, explanation: Explanation) ->
     let want = want_of(operation, &path);
     // Whatever has the name is in the way of a directory.
     let path = if operation == Operation::CreateDir { path.of_any_kind() } else { path };
+    // Nothing is done, so there is nothing to be told.
+    let place = Place { authority: place.authority.clone().watched(Watch::default()), ..place };
     let permit = match Permit::issue(place, path, operation) {
         Ok(permit) => permit,
         Err(error) => return Rehearsal { explanation, resolver: None, leads_to: None, rule_met: None, outcome: Err(error) },
     };
     let (by, found) = resolve::rehearse(&permit, want);
     let there = found.and_then(|found| at_the_end(found, &permit, want));
-    // Never closed, so that the observer does not hear of it.
     let receipt = permit.spend();
     let (leads_to, outcome) = match there {
         Err(error) if operation == Operation::CreateDirAll => (None, make::could_create_all(&receipt, error)),

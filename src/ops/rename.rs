@@ -37,16 +37,20 @@ pub(crate) fn rename(from: Way, to: Way, replace: bool) -> Result<()> {
     let (source, target) = permits(from, to, operation)?;
     // A name leaves one grant for another: for the first one, it is taken away.
     if !source.place().authority.may_pass_to(&target.place().authority) {
-        drop(target);
-        return source.spend().close(Err(ErrorKind::CrossRoot.into()));
+        let error = Error::from(ErrorKind::CrossRoot);
+        target.give_up(&error);
+        return source.spend().close(Err(error));
     }
     let (from, source) = match slot(source, Want::Name, ErrorKind::InvalidPath) {
         Ok(found) => found,
-        Err(error) => return target.spend().close(Err(error)),
+        Err(error) => {
+            target.give_up(&error);
+            return Err(error);
+        }
     };
     // What is not there is said before anything is said of the target.
     if let Err(error) = look(&from, &source) {
-        drop(target);
+        target.give_up(&error);
         return source.close(Err(error));
     }
     let (to, mut target) = match slot(target, Want::Name, ErrorKind::InvalidPath) {

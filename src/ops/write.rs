@@ -24,6 +24,7 @@ pub(crate) fn write(place: Place, path: RelPath, contents: &[u8]) -> Result<()> 
     let want = target_of(&path);
     let permit = Permit::issue(place, path, Operation::Write)?;
     let (slot, mut receipt) = slot(permit, want, ErrorKind::IsADirectory)?;
+    receipt.count(contents.len());
     let outcome = called_file(&slot, want)
         .and_then(|()| replace(&slot, &mut receipt, true, None, |_, file| file.write_all(contents).map_err(io)));
     receipt.close(outcome)
@@ -34,6 +35,7 @@ pub(crate) fn update(place: Place, path: RelPath, edit: impl FnOnce(Vec<u8>) -> 
     let limit = place.root().shared.read_limit;
     let permit = Permit::issue(place, path, Operation::Update)?;
     let (slot, mut receipt) = slot(permit, Want::Target, ErrorKind::IsADirectory)?;
+    let mut made = 0;
     let change = |old: Option<&mut std::fs::File>, file: &mut std::fs::File| {
         let Some(old) = old else { return Err(ErrorKind::NotFound.into()) };
         let mut bytes = Vec::new();
@@ -41,9 +43,12 @@ pub(crate) fn update(place: Place, path: RelPath, edit: impl FnOnce(Vec<u8>) -> 
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
             return Err(Error::too_large(limit));
         }
-        file.write_all(&edit(bytes)?).map_err(io)
+        let new = edit(bytes)?;
+        made = new.len();
+        file.write_all(&new).map_err(io)
     };
     let outcome = existing_file(&slot).and_then(|_| replace(&slot, &mut receipt, true, None, change));
+    receipt.count(made);
     receipt.close(outcome)
 }
 
@@ -202,6 +207,7 @@ pub(crate) fn append(place: Place, path: RelPath, contents: &[u8]) -> Result<()>
     let want = target_of(&path);
     let permit = Permit::issue(place, path, Operation::Append)?;
     let (slot, mut receipt) = slot(permit, want, ErrorKind::IsADirectory)?;
+    receipt.count(contents.len());
     let outcome = called_file(&slot, want).and_then(|()| append_in(&slot, &mut receipt, contents));
     receipt.close(outcome)
 }

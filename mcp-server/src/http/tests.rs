@@ -34,8 +34,9 @@ async fn serve_within(bounds: Bounds) -> Running {
         false,
         &crate::tools::Chosen::of(None, std::iter::empty()).unwrap(),
     );
-    let limits = Limits { text_bytes: 1, media_bytes: 1, entries: 1 };
-    let context = Context { roots: roots.clone(), offered, limits, hide_host_paths: false };
+    let limits = Limits { text_bytes: 1, media_bytes: 1, entries: 1, depth: 1 };
+    let (walks, audit) = (crate::context::Walks::default(), crate::audit::Audit::default());
+    let context = Context { roots: roots.clone(), offered, limits, walks, hide_host_paths: false, audit };
     let server = Server::new(context, ClientRoots::off(roots), HANG, Turns::new(0));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();

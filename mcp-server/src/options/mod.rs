@@ -79,6 +79,15 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) hide_host_paths: bool,
 
+    /// Write one JSON line for each decision and each call's answer to FILE, which is created for its owner alone. What cannot be written is not
+    /// done: calls answer busy until it can. Opened anew by its name at SIGHUP. It must not lie in a directory that is served.
+    #[arg(long, value_name = "FILE", help_heading = "Logs")]
+    pub(crate) audit: Option<PathBuf>,
+
+    /// How logs are written on standard error. RUST_LOG says how much: error, warn, info, debug, trace.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text, help_heading = "Logs")]
+    pub(crate) log_format: LogFormat,
+
     /// Call one tool, print its answer and exit: 0 for an answer, 1 for a refusal, 2 for misuse.
     #[arg(long, value_name = "TOOL", help_heading = "Without a client")]
     pub(crate) call: Option<String>,
@@ -212,6 +221,15 @@ impl From<ClientRoots> for config::ClientRoots {
     }
 }
 
+/// How a line of the logs looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
 impl Options {
     /// The rules of --rule, or the line that says which cannot be read. Globs are read by the library.
     pub(crate) fn rules(&self) -> Result<Vec<(String, Access)>, String> {
@@ -267,6 +285,7 @@ impl Options {
             (self.protect == Protect::None, "--protect=none"),
             (self.no_delete, "--no-delete"),
             (self.hide_host_paths, "--hide-host-paths"),
+            (self.log_format == LogFormat::Json, "--log-format=json"),
         ];
         if self.is_given("client_roots") {
             arguments.push(format!(
@@ -345,6 +364,7 @@ mod tests {
             "x --max-seconds 5 --max-entries 50000",
             "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
             "x --ignore !a --ignore=-b --ignore-common --gitignore --max-depth 3",
+            "x --log-format json",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
@@ -356,6 +376,7 @@ mod tests {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
             }
             assert_eq!((copied.protect, copied.max_seconds), (given.protect, given.max_seconds), "{line}");
+            assert_eq!(copied.log_format, given.log_format, "{line}");
         }
     }
 

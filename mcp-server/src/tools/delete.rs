@@ -57,7 +57,14 @@ fn delete_directory(context: &Context, _: &Work, arguments: &Arguments) -> Resul
     let path = arguments.text("path")?;
     let recursive = arguments.flag("recursive")?;
     // The library would remove the link itself; who asks for a directory does not mean that.
-    if recursive && context.roots.symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+    let is_link = recursive
+        && match context.roots.symlink_metadata(path) {
+            Ok(metadata) => metadata.is_symlink(),
+            // Not looked at, it is not known to be none.
+            Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
+            Err(_) => false,
+        };
+    if is_link {
         let refusal = Error::from(ErrorKind::NotADirectory)
             .advise("it is a link: delete_file deletes the link and leaves what it leads to");
         return Err(refusal.about(context.label(path)));

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use cap_roots::{Entry, FileType, Operation, Result};
+use cap_roots::{Entry, ErrorKind, FileType, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -70,8 +70,12 @@ fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Res
     let mut sized: Vec<(Entry, u64)> = Vec::with_capacity(entries.len());
     for entry in entries {
         work.check()?;
-        // An entry that went away meanwhile has no size, and stays as it was listed.
-        let size = entry.metadata().map_or(0, |metadata| metadata.len());
+        // An entry that went away meanwhile has no size, and stays as it was listed; one that nobody looked at is not said to be empty.
+        let size = match entry.metadata() {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
+            Err(_) => 0,
+        };
         sized.push((entry, size));
     }
     if by_size {

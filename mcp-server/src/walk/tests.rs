@@ -26,6 +26,7 @@ fn context(dir: &Path, ignored: &[&str]) -> Context {
             cursors: Some(Cursors::new().unwrap()),
         },
         hide_host_paths: false,
+        audit: crate::audit::Audit::default(),
     }
 }
 

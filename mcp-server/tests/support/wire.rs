@@ -26,13 +26,14 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(era: &ClientLifecycleMode, arguments: &[&str]) -> Self {
-        let mut server = Command::new(SERVER)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(SERVER);
+        command.args(arguments).stderr(Stdio::inherit());
+        Self::of(era, command)
+    }
+
+    /// With a server that `command` starts.
+    pub(crate) fn of(era: &ClientLifecycleMode, mut command: Command) -> Self {
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(server.stdout.take().unwrap());
         let (send, answers) = channel();
         std::thread::spawn(move || {
@@ -166,6 +167,14 @@ impl Session {
     pub(crate) fn end(mut self) {
         self.close();
         self.wait();
+    }
+
+    /// What the server has said on standard error, for who asked for it; once it has ended.
+    pub(crate) fn end_and_hear(mut self) -> String {
+        let mut errors = self.server.stderr.take().unwrap();
+        let told = std::thread::spawn(move || std::io::read_to_string(&mut errors).unwrap());
+        self.end();
+        told.join().unwrap()
     }
 
     /// How the server ends by itself.
