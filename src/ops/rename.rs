@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::access::{Access, Operation};
+use crate::access::{Access, End, Operation};
 use crate::change;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
+use crate::observe::Coming;
 use crate::ops::{check_creatable, io, remove, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
@@ -23,9 +24,15 @@ pub(crate) struct Way {
     pub(crate) path: RelPath,
 }
 
-/// Permits for both ends, in this order. If the second is refused, the first ends with the same refusal.
+/// Permits for both ends, in this order. What one of them is refused for is told of the other as well.
 pub(crate) fn permits(from: Way, to: Way, operation: Operation) -> Result<(Permit, Permit)> {
-    let mut source = Permit::issue(from.place, from.path, operation)?;
+    let mut source = match Permit::issue(from.place, from.path, operation) {
+        Ok(source) => source,
+        Err(error) => {
+            let target = || [Coming::at(operation, End::Target, &to.place, &to.path)];
+            return Err(to.place.authority.watch.refused(error, target));
+        }
+    };
     match source.issue_target(to.place, to.path) {
         Ok(target) => Ok((source, target)),
         Err(error) => source.spend().close(Err(error.at_target())),
