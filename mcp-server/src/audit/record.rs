@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_roots::Event;
 use jiff::Timestamp;
@@ -25,7 +26,10 @@ pub(super) struct About(String);
 impl About {
     /// `request`: none where nobody asked over the protocol.
     pub(super) fn new(request: Option<&RequestId>, tool: &str) -> Self {
+        static CALLS: AtomicU64 = AtomicU64::new(1);
         let mut line = Line::part();
+        // Two sessions may have one identifier.
+        line.field("call", &CALLS.fetch_add(1, Ordering::Relaxed).to_string());
         match request {
             None => line.field("request", "null"),
             Some(RequestId::Number(number)) => line.field("request", &number.to_string()),

@@ -15,7 +15,11 @@
 )]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
+#[path = "../support/mod.rs"]
 mod support;
+
+mod end;
+mod full;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -180,7 +184,8 @@ fn a_session_is_recorded() {
             // The older era leaves a field out on the wire.
             let size = size + if session_is_modern { 0 } else { ",\"resultType\":\"complete\"".len() };
             assert_eq!((&answer["event"], answer["bytes"].as_u64()), (&json!("answer"), Some(size as u64)), "{answer}");
-            assert!(of_call.iter().all(|line| line["tool"] == answer["tool"]));
+            assert!(of_call.iter().all(|line| line["tool"] == answer["tool"] && line["call"] == answer["call"]));
+            assert_eq!(lines.iter().filter(|line| line["call"] == answer["call"]).count(), of_call.len());
         }
     }
 }
@@ -301,233 +306,6 @@ fn the_configuration_names_it_as_well() {
     assert_eq!((lines(&place.at("log/of-line")).len(), lines(&place.at("log/of-file")).len()), (4, 4));
     fs::write(place.at("etc/c.toml"), "audit = \"../ws/log\"\n[[root]]\npath = \"../ws\"\naccess = \"read\"\n").unwrap();
     assert_eq!(run(place.folder.path(), &call).2, 2);
-}
-
-/// The disk takes nothing more: nothing is changed, until it does.
-fn goes_busy_and_on(place: &Place, session: &mut Session, free: impl FnOnce(&Session)) {
-    let mut done = 0;
-    let busy = loop {
-        write(session, done, &format!("f{done}"));
-        let answer = session.answer(done);
-        match code(&answer) {
-            None => done += 1,
-            Some(code) => {
-                assert_eq!(code, "busy", "{answer}");
-                let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-                assert!(text.contains("no record of it can be made now; try again in a moment"), "{text}");
-                break done;
-            }
-        }
-        assert!(done < 20_000, "the disk is never full");
-    };
-    let changes = [
-        ("write_file", json!({ "path": "new", "content": "x" })),
-        ("write_file", json!({ "path": "a.txt", "content": "x" })),
-        ("append_file", json!({ "path": "a.txt", "content": "x" })),
-        ("edit_file", json!({ "path": "a.txt", "edits": [{ "oldText": "t", "newText": "x" }] })),
-        ("move_file", json!({ "source": "a.txt", "destination": "new" })),
-        ("copy_file", json!({ "source": "a.txt", "destination": "new" })),
-        ("delete_file", json!({ "path": "a.txt" })),
-        ("create_directory", json!({ "path": "new/er" })),
-        ("read_text_file", json!({ "path": "a.txt" })),
-        ("read_text_file", json!({ "path": "/etc/hostname" })),
-        ("list_allowed_directories", json!({})),
-    ];
-    for (number, (name, arguments)) in changes.into_iter().enumerate() {
-        tool(session, 50_000 + number, name, arguments);
-        assert_eq!(code(&session.answer(50_000 + number)), Some("busy"), "{name}");
-    }
-    let read = session.ask("resources/read", json!({ "uri": "root://ws/a.txt" }));
-    assert!(read["error"]["message"].as_str().unwrap().starts_with("busy: "), "{read}");
-    assert_eq!(fs::read_to_string(place.at("ws/a.txt")).unwrap(), "text");
-    assert_eq!(fs::read_dir(place.at("ws")).unwrap().count(), 1 + busy, "what was answered with busy was not done");
-    free(session);
-    let begun = Instant::now();
-    let mut id = 60_000;
-    loop {
-        write(session, id, "later");
-        if code(&session.answer(id)).is_none() {
-            break;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "it does not go on");
-        std::thread::sleep(Duration::from_millis(20));
-        id += 1;
-    }
-    write(session, 70_000, "last");
-    assert_eq!(code(&session.answer(70_000)), None);
-}
-
-/// Each file that is there is in the log, in whole lines; and how many calls were declined.
-fn complete(place: &Place, files: &[&str]) {
-    let all: Vec<_> = files.iter().flat_map(|file| lines(&place.at(file))).collect();
-    let mut written: Vec<_> =
-        all.iter().filter(|line| line["verdict"] == "allowed").map(|line| line["path"].as_str().unwrap()).collect();
-    written.sort_unstable();
-    let mut there: Vec<_> =
-        fs::read_dir(place.at("ws")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    there.retain(|name| name != "a.txt");
-    there.sort_unstable();
-    assert_eq!(written, there);
-    let declined: u64 = all.iter().filter(|line| line["event"] == "declined").map(|line| line["count"].as_u64().unwrap()).sum();
-    assert!(declined >= 12, "{declined}");
-    assert_eq!(all.last().unwrap()["event"], "stop");
-}
-
-/// A file that may not grow, until it is rotated.
-#[test]
-fn a_size_limit_stops_everything_until_the_file_is_rotated() {
-    let place = place();
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -f 32; exec \"$@\"", "sh", SERVER, "--audit"]).arg(place.at("log/audit")).arg(place.at("ws"));
-    let mut session = Session::of(&eras()[1], {
-        command.stderr(Stdio::piped());
-        command
-    });
-    goes_busy_and_on(&place, &mut session, |session| {
-        fs::rename(place.at("log/audit"), place.at("log/audit.1")).unwrap();
-        session.signal("-HUP");
-    });
-    let told = session.end_and_hear();
-    assert_eq!(told.lines().filter(|line| line.contains("the audit log cannot be written")).count(), 1, "{told}");
-    assert_eq!(told.lines().filter(|line| line.contains("written again")).count(), 1, "{told}");
-    complete(&place, &["log/audit.1", "log/audit"]);
-    // At the limit already: an error, and no signal.
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -f 0; exec \"$@\"", "sh", SERVER, "--audit", "log/audit", "ws"]).current_dir(place.folder.path());
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-}
-
-#[test]
-fn a_full_disk_stops_everything_until_there_is_room() {
-    let works = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    if !works.is_ok_and(|output| output.status.success()) {
-        println!("skipped: no mount namespace of our own here");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let script = "mount -t tmpfs -o size=256k none \"$AUDIT_DISK\"; exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-ec", script, "sh"]).arg(std::env::current_exe().unwrap()).env("AUDIT_DISK", folder.path());
-    let output = command.args(["--exact", "fills_the_disk", "--ignored", "--nocapture"]).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
-#[ignore = "the part of a child process"]
-fn fills_the_disk() {
-    let Some(disk) = std::env::var_os("AUDIT_DISK").map(PathBuf::from) else { return };
-    let place = place();
-    fs::remove_dir(place.at("log")).unwrap();
-    std::os::unix::fs::symlink(&disk, place.at("log")).unwrap();
-    fs::write(disk.join("ballast"), vec![0; 128 << 10]).unwrap();
-    let mut session = place.start();
-    goes_busy_and_on(&place, &mut session, |_| fs::remove_file(disk.join("ballast")).unwrap());
-    session.end();
-    complete(&place, &["log/audit"]);
-}
-
-/// Rotated again and again while calls come: each line is in one of the files.
-#[test]
-fn a_rotation_loses_no_line() {
-    let place = place();
-    let mut session = place.start();
-    let (mut asked, mut files) = (0, Vec::new());
-    for round in 0..10 {
-        for _ in 0..40 {
-            write(&mut session, asked, &format!("f{asked}"));
-            asked += 1;
-        }
-        // In the middle of them.
-        let file = format!("log/audit.{round}");
-        fs::rename(place.at("log/audit"), place.at(&file)).unwrap();
-        session.signal("-HUP");
-        files.push(file);
-        let begun = Instant::now();
-        while !place.at("log/audit").exists() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "it is not opened anew");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    (0..asked).for_each(|id| assert_eq!(code(&session.answer(id)), None));
-    session.end();
-    files.push("log/audit".to_owned());
-    let mut told = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        let lines = lines(&place.at(file));
-        assert_eq!(lines[0]["event"], if number == 0 { "start" } else { "reopen" }, "{file}");
-        assert_eq!(lines[0]["roots"][0]["name"], "ws");
-        told.extend(
-            lines
-                .into_iter()
-                .filter(|line| line.get("request").is_some())
-                .map(|line| (line["request"].as_u64().unwrap(), line["event"].to_string())),
-        );
-    }
-    told.sort();
-    let wanted: Vec<_> =
-        (0..asked as u64).flat_map(|id| [(id, "\"answer\"".to_owned()), (id, "\"decision\"".to_owned())]).collect();
-    assert_eq!(told, wanted);
-}
-
-/// Catches: an end that leaves lines behind, be it asked for by the client or by a signal.
-#[test]
-fn the_end_leaves_no_line_behind() {
-    ends_complete(Session::end);
-}
-
-#[test]
-fn nor_does_an_end_by_a_signal() {
-    for signal in ["-TERM", "-INT"] {
-        ends_complete(|mut session| {
-            session.signal(signal);
-            session.wait();
-        });
-    }
-}
-
-/// What was done is in the log, with its answer; what was not begun any more is not there.
-fn ends_complete(end: impl FnOnce(Session)) {
-    let place = place();
-    let mut session = place.start();
-    (0..200).for_each(|id| write(&mut session, id, &format!("f{id}")));
-    session.answer(50);
-    end(session);
-    let lines = place.lines();
-    assert_eq!(lines.last().unwrap()["event"], "stop");
-    let requests = |key: &str, value: &str| -> Vec<u64> {
-        let mut found: Vec<_> =
-            lines.iter().filter(|line| line[key] == value).map(|line| line["request"].as_u64().unwrap()).collect();
-        found.sort_unstable();
-        found
-    };
-    let (allowed, answered) = (requests("verdict", "allowed"), requests("event", "answer"));
-    let mut there: Vec<u64> = fs::read_dir(place.at("ws"))
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str().unwrap().strip_prefix('f').map(|id| id.parse().unwrap()))
-        .collect();
-    there.sort_unstable();
-    assert_eq!(allowed, there);
-    assert!(allowed.len() > 10 && allowed.iter().all(|id| answered.contains(id)));
-    assert!(answered.windows(2).all(|pair| pair[0] < pair[1]), "a call is answered twice");
-}
-
-/// Killed, it leaves whole lines, and one at most that is not; and goes on behind it.
-#[test]
-fn killed_in_the_middle() {
-    let place = place();
-    for round in 0..5 {
-        let mut session = place.start();
-        (0..200).for_each(|id| write(&mut session, id, &format!("f{round}-{id}")));
-        session.answer(20 * round);
-        session.signal("-KILL");
-        session.wait();
-    }
-    let text = fs::read_to_string(place.at("log/audit")).unwrap();
-    let torn = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_err()).count();
-    assert!(torn <= 5, "{torn}");
-    assert_eq!(text.matches("\"event\":\"start\"").count(), 5);
 }
 
 /// LEAK: at the default level a session with refusals says nothing on standard error; in both formats an event is one line.
