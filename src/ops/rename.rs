@@ -28,6 +28,8 @@ pub(crate) struct Way {
 pub(crate) fn permits(from: Way, to: Way, operation: Operation) -> Result<(Permit, Permit)> {
     let mut source = match Permit::issue(from.place, from.path, operation) {
         Ok(source) => source,
+        // Declined by the observer: who has no room for one is not asked for another.
+        Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
         Err(error) => {
             let target = || [Coming::at(operation, End::Target, &to.place, &to.path)];
             return Err(to.place.authority.watch.refused(error, target));
