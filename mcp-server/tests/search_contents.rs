@@ -25,7 +25,7 @@ use cap_roots_oracle::privilege::drop_override_of_programs;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use support::wire::Session;
-use support::{Client, call, client, code, eras, text};
+use support::{Client, call, client, code, eras, run, text};
 
 const TOOL: &str = "search_file_contents";
 
@@ -82,6 +82,11 @@ async fn lines_are_given_in_the_callers_own_form() {
         ("sub/deep/c.txt", b"f(1)"),
         ("none.txt", b"nothing"),
     ]);
+    // Without a client there is nobody to go on with a cursor.
+    let once = ["--call", TOOL, "--args", r#"{"path":"a.rs","pattern":"o","maxResults":1}"#, "."];
+    let (told, beside, status) = run(Path::new(&ws), &once);
+    assert_eq!((told.as_str(), status), ("a.rs:1:one\n", 0));
+    assert_eq!(beside, "[Cut after 1 as asked; for more, raise maxResults.]\n");
     for era in eras() {
         let client = client(era, &[&ws]).await;
         let all = ["a.rs:2:let x = f(1);", "sub/b.rs:2:f(1)", "sub/deep/c.txt:1:f(1)"];

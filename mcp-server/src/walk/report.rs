@@ -122,9 +122,10 @@ impl Report {
     pub(crate) fn notice(&self, more: Option<String>) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(cut) = self.cut {
-            let how = match &self.cursor {
-                Some(cursor) => format!("to go on, repeat the call with \"cursor\": \"{cursor}\""),
-                None => "name a directory further down, or leave more out with excludePatterns".to_owned(),
+            let how = match (&self.cursor, cut) {
+                (Some(cursor), _) => format!("to go on, repeat the call with \"cursor\": \"{cursor}\""),
+                (None, Cut::Asked(_)) => "for more, raise maxResults".to_owned(),
+                (None, _) => "name a directory further down, or leave more out with excludePatterns".to_owned(),
             };
             parts.push(format!("{}; {how}.", cut.sentence()));
         }
