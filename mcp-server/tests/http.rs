@@ -17,7 +17,7 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::json;
-use support::http::Server;
+use support::http::{Server, refused};
 use support::workspace;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -131,7 +131,7 @@ fn a_token_from_a_file() {
         (at("pipe"), "not a regular file"),
         (at("out"), "not a regular file"),
     ] {
-        let (out, err, status) = support::run(folder.path(), &["--http", "0", "--http-token-file", &path, &ws]);
+        let (out, err, status) = refused(&["--http", "0", "--http-token-file", &path, &ws]);
         assert_eq!((out.as_str(), status, err.lines().count()), ("", 2, 1), "{path}: {err}");
         assert!(err.contains(why) && !err.contains("0123456789abcde"), "{path}: {err}");
     }
@@ -168,7 +168,7 @@ fn starts_that_are_refused() {
         (&["--http", &taken], "in use"),
     ] {
         let arguments = [arguments, &[&ws]].concat();
-        let (out, err, status) = support::run(folder.path(), &arguments);
+        let (out, err, status) = refused(&arguments);
         assert_eq!((out.as_str(), status), ("", 2), "{arguments:?}: {err}");
         assert!(err.contains(why), "{arguments:?}: {err}");
     }

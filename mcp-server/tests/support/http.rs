@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::SERVER;
 
 /// For ever, as far as a test can wait.
-pub(crate) const HANG: Duration = Duration::from_secs(30);
+pub(crate) const HANG: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
     child: Child,
@@ -142,6 +142,24 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a start that is refused says, and its status; one that serves instead is ended.
+pub(crate) fn refused(arguments: &[&str]) -> (String, String, i32) {
+    let mut server = Command::new(SERVER);
+    server.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = server.spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > HANG {
+            child.kill().unwrap();
+            panic!("it serves: {arguments:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code().unwrap_or(-1))
 }
 
 pub(crate) struct Connection {
