@@ -33,7 +33,8 @@ fn both_eras_are_served() {
         assert_eq!(client.session.is_some(), !modern, "{}", client.info);
         assert!(client.info["result"]["instructions"].as_str().unwrap().contains("root://"), "{}", client.info);
         let tools = client.ask("tools/list", json!({}));
-        assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 16);
+        let named = |name| tools["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name);
+        assert!(named("read_text_file") && named("write_file"), "{tools}");
         assert_eq!(client.call("read_text_file", json!({ "path": "a.txt" })), "one\ntwo\nthree\n");
         assert!(client.call("write_file", json!({ "path": "n.txt", "content": "new" })).contains("wrote"));
         assert_eq!(fs::read_to_string(format!("{ws}/n.txt")).unwrap(), "new");
