@@ -5,6 +5,7 @@
 pub(crate) mod http;
 pub(crate) mod roots;
 pub(crate) mod wire;
+pub(crate) mod xorshift;
 
 use std::fs;
 use std::os::unix::fs::symlink;
