@@ -30,6 +30,8 @@ impl Model {
         match target.id {
             Some(_) if !replace => return Err("already-exists"),
             _ if target.slash && !dir => return Err("not-a-directory"),
+            // What is there is no directory, wherever it is.
+            Some(old) if target.slash && !self.world.is_dir(old) => return Err("not-a-directory"),
             _ => {}
         }
         if dir && self.world.is_within(target.parent, id) {
