@@ -1,4 +1,4 @@
-//! The sessions in the README, word for word: each command is run, and has to answer what is written there.
+//! The sessions in the README and behind it in `docs/`, word for word: each command is run, and has to answer what is written there.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
@@ -10,8 +10,13 @@ use std::process::Command;
 
 #[test]
 fn the_sessions_go_as_they_are_written() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
-    let sessions = readme.split("````console\n$ ").skip(1).map(|rest| rest.split("\n````\n").next().unwrap());
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let docs = fs::read_dir(top.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut docs: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    docs.sort();
+    docs.insert(0, top.join("README.md"));
+    let text: String = docs.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let sessions = text.split("````console\n$ ").skip(1).map(|rest| rest.split("\n````\n").next().unwrap());
     let folder = tempfile::tempdir().unwrap();
     for dir in ["project/src", "project/.git/hooks"] {
         fs::create_dir_all(folder.path().join(dir)).unwrap();
@@ -30,7 +35,7 @@ fn the_sessions_go_as_they_are_written() {
         assert_eq!(told.trim_end(), answer.trim_end(), "{command}");
         commands += 1;
     }
-    assert!(commands >= 18, "the sessions were not found");
+    assert!(commands >= 36, "the sessions were not found");
     assert_eq!(fs::read_to_string(folder.path().join("project/.env")).unwrap(), "KEY=secret");
 }
 

@@ -1,7 +1,7 @@
 //! The tools: one file each, and the one table that says which there are.
 //!
 //! Names, arguments and the shape of answers are those of the reference filesystem server, so that this one takes its place without a
-//! change in prompts; the deliberate differences are in the README. Descriptions are for a model that has to recover from errors.
+//! change in prompts; the deliberate differences are in docs/migration.md. Descriptions are for a model that has to recover from errors.
 
 mod allowed;
 mod chosen;
