@@ -100,7 +100,7 @@ impl RootInfo {
         self.place.authority.time_left()
     }
 
-    /// What the kernel and the file system give in it, found out now; `None` where its directory is missing. Nothing on the disk is changed: where
+    /// What the kernel and the file system give in it, found out now; `None` where its directory is missing or the grant has ended. Nothing on the disk is changed: where
     /// it may be written, a file without a name is made and let go. It waits as long as the disk does.
     #[must_use]
     pub fn support(&self) -> Option<Support> {

@@ -50,8 +50,11 @@ pub struct Support {
     pub folds_unicode: Finding,
 }
 
-/// `None`: its directory is not there.
+/// `None`: its directory is not there, or what was granted has ended.
 pub(crate) fn of(place: &Place) -> Option<Support> {
+    // Counted before the check, as each operation is: nothing is tried once `revoke_and_wait` has returned (CHECK-AT-USE).
+    let _under_way = place.authority.begin();
+    place.authority.check().ok()?;
     let dir = &place.root().held().filter(|_| place.root().is_present())?.dir;
     let names = Names::of(dir);
     let mut support = Support {
@@ -65,6 +68,7 @@ pub(crate) fn of(place: &Place) -> Option<Support> {
         folds_unicode: names.fold(dir, other_form),
     };
     system::look(dir, place.authority.access() == Access::Write, &mut support);
+    place.authority.check().ok()?;
     Some(support)
 }
 
@@ -238,6 +242,19 @@ mod tests {
         assert_eq!(folds(), (Finding::Missing, Finding::Unknown));
         fs::write(folder.path().join("e\u{301}"), "").unwrap();
         assert_eq!(folds(), (Finding::Missing, Finding::Missing));
+    }
+
+    /// Catches: a look, and on Linux a file, in a directory that was taken back.
+    #[test]
+    fn what_was_taken_back_is_not_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::builder().root(folder.path(), Access::Write).open().unwrap();
+        let ended = roots.expiring_in(std::time::Duration::ZERO).list().next().unwrap();
+        assert_eq!(ended.support(), None);
+        let root = roots.list().next().unwrap();
+        assert!(root.support().is_some());
+        roots.revoke_and_wait();
+        assert_eq!(root.support(), None);
     }
 
     /// A stand-in for a disk that folds: the other name is there, and not listed.
