@@ -8,10 +8,10 @@ use crate::error::{ErrorKind, Result};
 use crate::explain::{Explanation, Rehearsal};
 use crate::metadata::FileType;
 use crate::observe::Watch;
-use crate::ops::write::{called_file, target_of};
+use crate::ops::write::{called_file, existing_file, target_of};
 use crate::ops::{make, no_entry, remove};
 use crate::path::relative::RelPath;
-use crate::permit::Permit;
+use crate::permit::{Permit, Receipt};
 use crate::resolve::{self, Found, Slot, Want};
 use crate::root::Place;
 
@@ -28,21 +28,24 @@ pub(crate) fn rehearse(place: Place, path: RelPath, explanation: Explanation) ->
         Err(error) => return Rehearsal { explanation, resolver: None, leads_to: None, rule_met: None, outcome: Err(error) },
     };
     let (by, found) = resolve::rehearse(&permit, want);
-    let there = found.and_then(|found| at_the_end(found, &permit, want));
     let receipt = permit.spend();
-    let (leads_to, outcome) = match there {
-        Err(error) if operation == Operation::CreateDirAll => (None, make::could_create_all(&receipt, error)),
-        Err(error) => (None, Err(error)),
-        Ok(there) => (there, admits(there, operation).map_err(Into::into)),
+    let there = match found.and_then(|found| at_the_end(found, &receipt, want)) {
+        Err(error) if operation == Operation::CreateDirAll => make::could_create_all(&receipt, error).map(|()| None),
+        there => there,
     };
-    let protected = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Protected);
-    let rule_met = if protected { rule_met(receipt.permit()) } else { None };
+    let protected = there.as_ref().is_err_and(|error| error.kind() == ErrorKind::Protected);
+    let rule_met = if protected { rule_met(receipt.permit(), want) } else { None };
+    // The last check is for this as well (CHECK-AT-USE): nothing is told of what was taken back meanwhile.
+    let (leads_to, outcome) = match receipt.close(there) {
+        Ok(there) => (there, admits(there, operation).map_err(Into::into)),
+        Err(error) => (None, Err(error)),
+    };
     Rehearsal { explanation, resolver: Some(by), leads_to, rule_met, outcome }
 }
 
 /// The rule on the names that the path really leads to.
-fn rule_met(permit: &Permit) -> Option<String> {
-    let names = resolve::unjudged_names(permit).ok()?;
+fn rule_met(permit: &Permit, want: Want) -> Option<String> {
+    let names = resolve::names_until_refused(permit, want).ok()?;
     let rules = &permit.place().root().rules;
     let met = rules.that_match(rules.top(), &names).into_iter().min_by_key(|(_, left)| *left);
     met.filter(|(_, left)| *left < permit.need()).map(|(rule, _)| rule)
@@ -69,8 +72,8 @@ fn want_of(operation: Operation, path: &RelPath) -> Want {
 }
 
 /// What is there, if anything is.
-fn at_the_end(found: Found, permit: &Permit, want: Want) -> Result<Option<FileType>> {
-    let operation = permit.operation();
+fn at_the_end(found: Found, receipt: &Receipt, want: Want) -> Result<Option<FileType>> {
+    let operation = receipt.permit().operation();
     Ok(match found {
         Found::File(..) => Some(FileType::File),
         // A directory that the path names by no entry of another one.
@@ -85,27 +88,28 @@ fn at_the_end(found: Found, permit: &Permit, want: Want) -> Result<Option<FileTy
         Found::Dir(..) => Some(FileType::Dir),
         Found::Metadata(metadata) => Some(metadata.file_type().into()),
         Found::Link { .. } => Some(FileType::Symlink),
-        Found::Slot(slot) => at_slot(&slot, permit, want)?,
+        Found::Slot(slot) => at_slot(&slot, receipt, want)?,
     })
 }
 
-fn at_slot(slot: &Slot, permit: &Permit, want: Want) -> Result<Option<FileType>> {
+fn at_slot(slot: &Slot, receipt: &Receipt, want: Want) -> Result<Option<FileType>> {
+    let permit = receipt.permit();
     let operation = permit.operation();
     if operation == Operation::CreateDir && slot.level.as_dir < Access::Write {
         return Err(ErrorKind::Protected.into());
     }
-    if matches!(operation, Operation::Write | Operation::Append | Operation::Update | Operation::SetLen) {
-        called_file(slot, want)?;
+    match operation {
+        Operation::Write | Operation::Append => called_file(slot, want)?,
+        Operation::Update | Operation::SetLen => drop(existing_file(slot)?),
+        _ => {}
     }
     if operation == Operation::CreateNew && slot.must_be_dir {
         return Err(ErrorKind::IsADirectory.into());
     }
     match slot.see()? {
         Some(seen) if is_file_with_other_names(permit, operation, &seen.metadata) => Err(ErrorKind::HardLinked.into()),
-        Some(seen) if slot.must_be_dir && !seen.metadata.is_dir() && !seen.metadata.is_symlink() => {
-            Err(ErrorKind::NotADirectory.into())
-        }
         Some(seen) => {
+            remove::check(slot, receipt, &seen)?;
             if operation == Operation::RemoveDirAll && seen.metadata.is_dir() {
                 remove::judge_tree(slot, &permit.place().authority)?;
             }
@@ -129,7 +133,7 @@ fn admits(there: Option<FileType>, operation: Operation) -> std::result::Result<
     match operation {
         Operation::CreateNew | Operation::CreateDir if nothing => Ok(()),
         Operation::CreateNew | Operation::CreateDir => Err(ErrorKind::AlreadyExists),
-        Operation::Write | Operation::Append if nothing => Ok(()),
+        Operation::Write | Operation::Append | Operation::CreateDirAll if nothing => Ok(()),
         _ if nothing => Err(ErrorKind::NotFound),
         Operation::Write | Operation::Append | Operation::Update | Operation::SetLen => match there {
             Some(FileType::Dir) => Err(ErrorKind::IsADirectory),

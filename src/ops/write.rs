@@ -172,7 +172,7 @@ pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
 }
 
 /// Something is there, and it is not called a directory.
-fn existing_file(slot: &Slot) -> Result<Seen> {
+pub(crate) fn existing_file(slot: &Slot) -> Result<Seen> {
     let seen = slot.see()?.ok_or(ErrorKind::NotFound)?;
     match (slot.must_be_dir, seen.metadata.is_dir()) {
         (false, _) => Ok(seen),

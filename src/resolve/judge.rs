@@ -2,7 +2,7 @@
 //!
 //! May touch: `rule`. No I/O: the walk tells where it goes, and does not go where it is refused.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use crate::access::Access;
 use crate::error::ErrorKind;
@@ -130,6 +130,52 @@ impl Judge for RuleJudge<'_> {
 
 fn allow(allowed: bool) -> Result<(), ErrorKind> {
     if allowed { Ok(()) } else { Err(ErrorKind::Protected) }
+}
+
+/// Judges as another one does, and keeps the names from the floor up to where the walk ended.
+pub(crate) struct Traced<J> {
+    judge: J,
+    names: Vec<OsString>,
+}
+
+impl<J> Traced<J> {
+    pub(crate) fn new(judge: J) -> Self {
+        Self { judge, names: Vec::new() }
+    }
+
+    pub(crate) fn names(&self) -> RelPath {
+        let mut path = RelPath::default();
+        self.names.iter().for_each(|name| path.push_name(name));
+        path
+    }
+}
+
+impl<J: Judge> Judge for Traced<J> {
+    fn enter(&mut self, name: &OsStr, last: bool, dir: bool) -> Result<(), ErrorKind> {
+        // One that is refused as well: it is what is asked for.
+        self.names.push(name.to_owned());
+        self.judge.enter(name, last, dir)
+    }
+    fn link(&mut self, last: bool) -> Result<(), ErrorKind> {
+        self.judge.link(last)
+    }
+    fn arrive(&self) -> Result<(), ErrorKind> {
+        self.judge.arrive()
+    }
+    fn leave(&mut self) {
+        self.names.pop();
+        self.judge.leave();
+    }
+    fn restart(&mut self) {
+        self.names.clear();
+        self.judge.restart();
+    }
+    fn is_exact(&self, name: &OsStr) -> bool {
+        self.judge.is_exact(name)
+    }
+    fn level(&self) -> Level {
+        self.judge.level()
+    }
 }
 
 /// For a path that was judged already, and is only measured.

@@ -136,18 +136,21 @@ pub(crate) fn on_the_way(receipt: &Receipt, prefix: &RelPath) -> Result<Found, E
     accept(&place, &judge, Want::Dir, found)
 }
 
-/// The same for whoever only wants to know: what is at the end, and which way told. The permit is not used for anything, so the observer does
-/// not hear of it.
+/// The same for whoever only wants to know: what is at the end, and which way told.
 pub(crate) fn rehearse(permit: &Permit, want: Want) -> (Resolver, Result<Found, Error>) {
     let mut by = Resolver::Walk;
     let found = find_by(permit, want, &mut by);
     (by, found)
 }
 
-/// The real names of what a path leads to, whatever the rules say of them: for telling which of them refuses it, and for nothing else.
-pub(crate) fn unjudged_names(permit: &Permit) -> Result<RelPath, Error> {
+/// The real names on the way of a path, up to the one that is refused, if one is: for telling which rule refuses it. Nothing behind that one is
+/// looked at, so they do not tell what is there.
+pub(crate) fn names_until_refused(permit: &Permit, want: Want) -> Result<RelPath, Error> {
     let place = ground(permit.place())?;
-    walk::real_names(&place, permit.path(), false, &mut judge::NoRules).map(|(names, _)| place.path_from_root(&names))
+    let mut judge = judge::Traced::new(RuleJudge::new(&place, permit.need(), permit.makes_dir()));
+    // However it ends: what is asked for are the names that were met.
+    let _ = walk::walk(&place, permit.path(), want, &mut judge);
+    Ok(place.path_from_root(&judge.names()))
 }
 
 fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
