@@ -54,7 +54,8 @@ pub struct Support {
 pub(crate) fn of(place: &Place) -> Option<Support> {
     // Counted before the check, as each operation is: nothing is tried once `revoke_and_wait` has returned (CHECK-AT-USE).
     let _under_way = place.authority.begin();
-    place.authority.check().ok()?;
+    let holds = || place.authority.check().ok();
+    holds()?;
     let dir = &place.root().held().filter(|_| place.root().is_present())?.dir;
     let names = Names::of(dir);
     let mut support = Support {
@@ -68,7 +69,7 @@ pub(crate) fn of(place: &Place) -> Option<Support> {
         folds_unicode: names.fold(dir, other_form),
     };
     system::look(dir, place.authority.access() == Access::Write, &mut support);
-    place.authority.check().ok()?;
+    holds()?;
     Some(support)
 }
 

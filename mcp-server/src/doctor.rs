@@ -67,19 +67,20 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
     if roots.list().next().is_none() {
         writeln!(out, "No directory was named.")?;
     }
-    let mut absent = 0;
+    let mut closed = 0;
     for root in roots.list() {
         match root.support() {
             Some(support) => less |= tell(&mut out, &root, &support)?,
             None => {
-                absent += 1;
-                let line = format!("{}: {} is missing", root.name(), shown(&root.host_path()));
+                closed += 1;
+                let why = if root.is_absent() { "is missing" } else { "is closed, its time has run out" };
+                let line = format!("{}: {} {why}", root.name(), shown(&root.host_path()));
                 writeln!(out, "{}", Tone::Bad.paint(line))?;
             }
         }
     }
-    if absent > 0 {
-        let what = format!("{absent} of {} directories cannot be served until it is there.", roots.list().count());
+    if closed > 0 {
+        let what = format!("{closed} of {} directories cannot be served as things are.", roots.list().count());
         writeln!(out, "{}", Tone::Bad.paint(what))?;
         return Ok(ExitCode::from(REFUSED));
     }

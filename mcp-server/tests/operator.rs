@@ -174,10 +174,10 @@ fn colours_are_for_terminals() {
     }
 }
 
-/// Catches: a missing directory that is well; a root that is written to although it may only be read.
+/// Catches: a missing directory that is well, or one whose time has run out; a root that is written to although it may only be read.
 #[test]
 fn the_doctor_reports() {
-    let (_folder, ws) = workspace();
+    let (folder, ws) = workspace();
     let dir = Path::new(&ws);
     let before = tree(dir);
     let (out, err, status) = run(dir, &["--doctor", "--rw", "one=.", "--ro", "two=sub"]);
@@ -207,6 +207,11 @@ fn the_doctor_reports() {
         let (out, _, status) = run(dir, &options);
         assert!(status == 1 && out.contains(line) && !out.contains("All is well"), "{out}");
     }
+    let config = folder.path().join("ended.toml");
+    let ended = format!("[[root]]\npath = {ws:?}\naccess = \"write\"\nexpires = 2001-01-01T00:00:00Z\n");
+    fs::write(&config, ended).unwrap();
+    let (out, _, status) = run(dir, &["--doctor", "--config", config.to_str().unwrap()]);
+    assert!(status == 1 && out.contains(" is closed, its time has run out") && !out.contains("missing"), "{out}");
     assert_eq!(run(dir, &["--doctor"]).2, 0);
     assert_eq!(run(dir, &["--doctor", "--explain", "x", "."]).2, 2);
     assert_eq!(tree(dir), before);
