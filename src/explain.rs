@@ -135,7 +135,8 @@ impl fmt::Display for Resolver {
     }
 }
 
-/// How far an operation would get, found out on the disk and without doing it: see [`Roots::rehearse`](crate::Roots::rehearse).
+/// How far an operation would get, found out on the disk and without doing it: see [`Roots::rehearse`](crate::Roots::rehearse). Names the
+/// operator's rules, so it is for the operator.
 #[derive(Clone)]
 pub struct Rehearsal {
     pub(crate) explanation: Explanation,

@@ -41,31 +41,36 @@ pub trait Observer: Send + Sync {
     fn observe(&self, event: &Event<'_>);
 
     /// One operation is about to be judged: nothing was touched yet. If the observer declines, the operation is refused with `busy`, and nothing
-    /// is touched at all; so a log that has no room left is never behind what was done.
+    /// is touched at all; so a log that has no room left is never behind what was done. What a set may do is not for an observer to say, since
+    /// [`Roots::observed_by`](crate::Roots::observed_by) puts another in its place: that is what access and rules are for.
     ///
     /// For each [`Admission::Admitted`], [`Observer::observe`] is called exactly once, on the same thread, also when the operation ends by a
     /// panic; for what was declined it is not called. An operation with two paths asks once for each, and may be declined at the second: the
-    /// event of the first then says `busy`. It must not wait for the end of what is under way
+    /// event of the first then says `busy`, or what it was refused for already. It must not wait for the end of what is under way
     /// ([`Roots::revoke_and_wait`](crate::Roots::revoke_and_wait)), since this operation is.
     ///
     /// ```
     /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
     /// use cap_roots::{Access, Admission, Event, Observer, Operation, Roots};
     ///
-    /// struct ReadsOnly;
-    /// impl Observer for ReadsOnly {
+    /// /// Room for so many lines.
+    /// struct Room(AtomicUsize);
+    /// impl Observer for Room {
     ///     fn observe(&self, _: &Event<'_>) {}
-    ///     fn admit(&self, operation: Operation) -> Admission {
-    ///         if operation.needs() < Access::Write { Admission::Admitted } else { Admission::Busy }
+    ///     fn admit(&self, _: Operation) -> Admission {
+    ///         let taken = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
+    ///         if taken.is_ok() { Admission::Admitted } else { Admission::Busy }
     ///     }
     /// }
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let folder = folder.path();
     /// let roots = Roots::builder().root(folder, Access::Write).open()?;
-    /// let watched = roots.observed_by(Arc::new(ReadsOnly));
-    /// assert_eq!(watched.write("a.md", "text").unwrap_err().code(), "busy");
-    /// assert!(!roots.exists("a.md")?);
+    /// let watched = roots.observed_by(Arc::new(Room(1.into())));
+    /// watched.write("a.md", "text")?;
+    /// assert_eq!(watched.write("b.md", "text").unwrap_err().code(), "busy");
+    /// assert!(!roots.exists("b.md")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn admit(&self, operation: Operation) -> Admission {

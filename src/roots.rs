@@ -277,8 +277,9 @@ impl Roots {
         self.narrowed(|authority| authority.while_not(Arc::clone(flag)))
     }
 
-    /// The same set, with this observer in place of the builder's: for what is done by this set, and by all that is opened or narrowed from it, such
-    /// as one call of one client. The set itself goes on with its own.
+    /// The same set, with this observer in place of the one that it has: for what is done by the set returned, and by all that is opened or narrowed from
+    /// it, such as one call of one client. The set itself goes on with its own. Code that holds a set can do this, and then the builder's observer
+    /// does not hear of it: an observer keeps a record for the program that it is a part of, and is no fence against that program's own code.
     #[must_use]
     pub fn observed_by(&self, observer: Arc<dyn Observer>) -> Roots {
         let watch = Watch::by(Some(observer));
