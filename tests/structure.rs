@@ -180,6 +180,15 @@ fn the_ledger_names_tests_that_exist() {
 }
 
 /// The stated Rust version is enough for every dependency that states one; clippy's `incompatible_msrv` checks our own code.
+/// Catches: wrong implementations that nobody counted.
+#[test]
+fn the_mutants_are_as_many_as_promised() {
+    let script = fs::read_to_string(top().join("tests/mutants/run")).unwrap();
+    let count = script.lines().filter(|line| line.starts_with("    \"") && line.contains("\": (")).count();
+    let readme = fs::read_to_string(top().join("README.md")).unwrap();
+    assert!(readme.contains(&format!("breaks the code in {count} places")), "there are {count}");
+}
+
 #[test]
 fn no_dependency_needs_a_newer_rust() {
     let metadata =
