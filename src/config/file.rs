@@ -68,6 +68,7 @@ pub(super) struct File {
     /// With true, they leave out what .gitignore files say, unless a call asks for it. Default: false.
     #[serde(default)]
     pub(super) gitignore: bool,
+
     /// A file for the audit log: one JSON line for each decision. ~/ is the home directory; another relative path starts at the directory of this
     /// file. It must not lie in a directory that is served. Default: none.
     #[serde(default)]

@@ -90,7 +90,7 @@ impl Line {
     }
 
     /// Text of somebody else. Where it was cut, a second field tells how long it is, unescaped and in bytes.
-    pub(super) fn untrusted(&mut self, key: &str, value: &[u8], limit: usize) {
+    fn untrusted(&mut self, key: &str, value: &[u8], limit: usize) {
         let (text, whole) = escape(value, limit);
         self.text(key, &text);
         if !whole {
