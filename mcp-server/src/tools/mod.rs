@@ -150,7 +150,14 @@ pub(crate) fn changes_files(name: &str) -> bool {
 
 /// Whether a call walks a tree or a file of any size, so that short ones must not wait behind it.
 pub(crate) fn is_long(name: &str, arguments: Option<&JsonObject>) -> bool {
-    let walks = ["directory_tree", "search_files", "search_file_contents", "delete_directory", "copy_file"].contains(&name);
+    let walking = [
+        tree::DIRECTORY_TREE,
+        search::SEARCH_FILES,
+        search_contents::SEARCH_FILE_CONTENTS,
+        delete::DELETE_DIRECTORY,
+        transfer::COPY_FILE,
+    ];
+    let walks = walking.iter().any(|tool| tool.name == name);
     // Lines are counted from the start of the file.
     let counts = arguments.is_some_and(|arguments| arguments.get("offset").is_some_and(|offset| !offset.is_null()));
     walks || counts

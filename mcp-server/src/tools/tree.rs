@@ -1,5 +1,7 @@
 //! `directory_tree`.
 
+mod outline;
+
 use cap_roots::{FileType, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
@@ -7,8 +9,9 @@ use serde_json::{Value, json};
 use super::{Definition, Effect, answer_json, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::walk::{Anchor, Ask, Cut, Found, Step, Tree, Walking, properties};
+use crate::walk::{Anchor, Ask, Cut, Found, Step, Walking, properties};
 use crate::work::Work;
+use outline::Tree;
 
 pub(super) const DIRECTORY_TREE: Definition = Definition {
     name: "directory_tree",

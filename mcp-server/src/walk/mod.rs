@@ -12,7 +12,6 @@ mod label;
 mod report;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -25,7 +24,6 @@ pub(crate) use cursor::Cursors;
 pub(crate) use exclude::{COMMON, Ignored};
 pub(crate) use glob::{Anchor, Globs};
 pub(crate) use report::{Cut, Report};
-pub(crate) use tree::Tree;
 
 use crate::context::Context;
 use crate::work::Work;

@@ -1,6 +1,6 @@
 //! The JSON of a tree, written entry by entry with two spaces of indentation, so that what is in memory is the answer and no more.
 //!
-//! May touch: nothing of the walk but names.
+//! May touch: names as text, and no walk.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ struct Open {
 
 /// A JSON array of `{name, type, children}` up to a limit of bytes, well-formed wherever it ends.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(super) struct Tree {
     text: String,
     limit: usize,
     /// The array itself, and each directory on the way to the last entry.
@@ -26,18 +26,18 @@ pub(crate) struct Tree {
 const MARK: usize = 400;
 
 impl Tree {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { text: "[".to_owned(), limit, open: vec![Open { children: 0, cut: None }], entries: 0 }
     }
 
     /// How many entries were added.
-    pub(crate) fn entries(&self) -> usize {
+    pub(super) fn entries(&self) -> usize {
         self.entries
     }
 
     /// Adds an entry of a directory that was added, or continued, before; `names` are those of the directories on the way and its own.
     /// `reserve`: how long a cursor to it may be. False, and nothing is added, where there is no room; the first one has room.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         names: &[&str],
         kind: &'static str,
@@ -73,14 +73,14 @@ impl Tree {
     }
 
     /// Says of the directory that was added last why it is not whole.
-    pub(crate) fn mark(&mut self, cut: &'static str) {
+    pub(super) fn mark(&mut self, cut: &'static str) {
         if let Some(open) = self.open.last_mut() {
             open.cut = Some(cut);
         }
     }
 
     /// The whole text. `cut`: why it ends here, and the cursor for what is missing.
-    pub(crate) fn finish(mut self, cut: Option<(&'static str, Option<&str>)>) -> String {
+    pub(super) fn finish(mut self, cut: Option<(&'static str, Option<&str>)>) -> String {
         if let Some((reason, cursor)) = cut {
             self.begin("\"…\"", "cut");
             let inner = spaces(4 * self.open.len());
