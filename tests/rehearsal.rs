@@ -115,11 +115,7 @@ fn a_rehearsal_ends_as_the_operation_does() {
                 assert_eq!(state(&tree), before, "{operation:?} {path}");
                 let said = rehearsed.outcome().map_err(|error| error.kind());
                 let done = act(&roots, path, operation).map_err(|error| error.kind());
-                // An empty directory or not, only removing tells.
-                let open = operation == Operation::RemoveDir && said.is_ok();
-                if !open {
-                    assert_eq!(said, done, "{operation:?} {path}, ruled {ruled}, walk {walk}");
-                }
+                assert_eq!(said, done, "{operation:?} {path}, ruled {ruled}, walk {walk}");
                 if walk {
                     assert_ne!(rehearsed.resolver(), Some(Resolver::OneCall));
                 }

@@ -110,8 +110,10 @@ fn at_slot(slot: &Slot, receipt: &Receipt, want: Want) -> Result<Option<FileType
         Some(seen) if is_file_with_other_names(permit, operation, &seen.metadata) => Err(ErrorKind::HardLinked.into()),
         Some(seen) => {
             remove::check(slot, receipt, &seen)?;
-            if operation == Operation::RemoveDirAll && seen.metadata.is_dir() {
-                remove::judge_tree(slot, &permit.place().authority)?;
+            match operation {
+                Operation::RemoveDirAll if seen.metadata.is_dir() => remove::judge_tree(slot, &permit.place().authority)?,
+                Operation::RemoveDir if seen.metadata.is_dir() => remove::look_if_empty(slot)?,
+                _ => {}
             }
             Ok(Some(seen.metadata.file_type().into()))
         }

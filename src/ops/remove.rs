@@ -63,6 +63,13 @@ pub(crate) fn judge_tree(slot: &Slot, authority: &Authority) -> Result<()> {
     Doomed { slot, authority }.judge()
 }
 
+/// Whether a directory has entries, as far as that may be seen: the operation itself need not list it.
+pub(crate) fn look_if_empty(slot: &Slot) -> Result<()> {
+    let Ok(Entered::Dir(dir)) = step::enter(&slot.dir, &slot.name) else { return Ok(()) };
+    let is_empty = dir.entries().map_or(true, |mut entries| entries.next().is_none());
+    if is_empty { Ok(()) } else { Err(ErrorKind::NotEmpty.into()) }
+}
+
 fn remove(
     place: Place,
     path: RelPath,
