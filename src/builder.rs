@@ -152,14 +152,15 @@ impl Builder {
         let everywhere = read_rules(&self.rules)?;
         let mut opened: Vec<Opened> = Vec::with_capacity(self.grants.len());
         let mut names = Names::reserved(&self.grants)?;
-        for grant in self.grants {
+        for (position, grant) in self.grants.into_iter().enumerate() {
             let name = names.next(&grant)?;
             let mut rules = everywhere.clone();
             rules.extend(read_rules(&grant.rules)?);
             let subject = Subject::Root(name.as_str().to_owned());
-            let root = Opened::open(name, grant, rules).map_err(|error| error.on(subject))?;
-            if !(root.grant.unless_granted && opened.iter().any(|other| root.is(other))) {
-                opened.push(root);
+            let root = Opened::open(name, grant, position, rules).map_err(|error| error.on(subject))?;
+            match opened.iter_mut().find(|other| root.grant.unless_granted && root.is(other)) {
+                Some(other) => other.instead_of.push(position),
+                None => opened.push(root),
             }
         }
         check_rules(&self.rules, &opened)?;

@@ -57,7 +57,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, Place};
 
 use crate::access::Access;
 use crate::ambient;
@@ -80,6 +80,7 @@ pub struct Config {
     hide_host_paths: bool,
     tools: Option<Vec<String>>,
     disabled_tools: Vec<String>,
+    tool_places: Vec<(String, Place)>,
     ignore: Vec<String>,
     ignore_common: bool,
     gitignore: bool,
@@ -188,6 +189,12 @@ impl Config {
         &self.disabled_tools
     }
 
+    /// Where the tool of this name stands in the file, as it is written there: for an error about a name that is none.
+    #[must_use]
+    pub fn place_of_tool(&self, name: &str) -> Option<Place> {
+        self.tool_places.iter().find(|(tool, _)| tool == name).map(|(_, place)| *place)
+    }
+
     /// What trees and searches leave out, as lines of a `.gitignore` at the top of each root. Nothing is protected by it. The embedding program
     /// has to obey it: a [`Walk`](crate::Walk) shows everything.
     #[must_use]
@@ -232,6 +239,7 @@ impl fmt::Debug for Config {
 #[derive(Clone)]
 pub struct RootConfig {
     path: PathBuf,
+    place: Place,
     name: Option<String>,
     access: Access,
     no_delete: bool,
@@ -244,6 +252,12 @@ impl RootConfig {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where its path stands in the file: for an error about its directory.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
     }
 
     /// The name that the file gives it.

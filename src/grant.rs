@@ -77,7 +77,8 @@ impl Grant {
         self
     }
 
-    /// Gives way to a grant for the same directory that comes before it, instead of being an error beside it.
+    /// Gives way to a grant for the same directory that comes before it, instead of being an error beside it. What it said does not hold then, so
+    /// ask [`RootInfo::instead_of`](crate::RootInfo::instead_of) which did.
     pub fn unless_granted(mut self) -> Self {
         self.unless_granted = true;
         self

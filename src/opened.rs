@@ -22,6 +22,10 @@ use crate::rule::{Rule, Rules};
 pub(crate) struct Opened {
     pub(crate) name: RootName,
     pub(crate) grant: Grant,
+    /// Which of the builder's grants this is, from 0 on.
+    pub(crate) position: usize,
+    /// Those that gave way to it.
+    pub(crate) instead_of: Vec<usize>,
     pub(crate) given: PathBuf,
     pub(crate) directory: std::result::Result<ambient::Found, Option<ambient::Missing>>,
     pub(crate) ancestors: Vec<Identity>,
@@ -32,7 +36,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn open(name: RootName, grant: Grant, rules: Vec<Rule>) -> Result<Self> {
+    pub(crate) fn open(name: RootName, grant: Grant, position: usize, rules: Vec<Rule>) -> Result<Self> {
         let from_io = |error: io::Error| match error.kind() {
             io::ErrorKind::NotADirectory => {
                 Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot).advise("name a directory")
@@ -56,7 +60,7 @@ impl Opened {
             Err(error) => return Err(from_io(error)),
         };
         let links_in = ambient::passed(&given).ok().map(|passed| passed.into_way_to_last_link());
-        let mut root = Self { name, grant, given, directory, ancestors, links_in, rules };
+        let mut root = Self { name, grant, position, instead_of: Vec::new(), given, directory, ancestors, links_in, rules };
         // What `..` in a text leads to cannot be told by text, so such a spelling would never be recognised.
         if root.given.components().any(|component| component == Component::ParentDir)
             && let Some(real) = root.real_path()
@@ -146,6 +150,8 @@ impl Opened {
             spellings,
             inside: nested.inside.map(|(_, name)| name),
             through: nested.through,
+            position: self.position,
+            instead_of: self.instead_of,
             state: Presence::new(state),
             shared: Arc::clone(shared),
         }

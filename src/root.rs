@@ -80,6 +80,10 @@ pub(crate) struct Root {
     pub(crate) inside: Option<String>,
     /// A root that may be written and holds a link by which this one was named.
     pub(crate) through: Option<String>,
+    /// Which of the builder's grants it is, from 0 on.
+    pub(crate) position: usize,
+    /// Those that gave way to it.
+    pub(crate) instead_of: Vec<usize>,
     pub(crate) state: Presence,
     pub(crate) shared: Arc<Shared>,
 }

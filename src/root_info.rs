@@ -94,6 +94,19 @@ impl RootInfo {
         self.place.root().through.as_deref()
     }
 
+    /// Which of the grants of its builder it is, from 0 on, in the order in which they were added.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.place.root().position
+    }
+
+    /// The positions of the grants that gave way to it ([`Grant::unless_granted`](crate::Grant::unless_granted)): what they said, such as their rules,
+    /// does not hold.
+    #[must_use]
+    pub fn instead_of(&self) -> &[usize] {
+        &self.place.root().instead_of
+    }
+
     /// How long it still lasts; `None` for ever.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {

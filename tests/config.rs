@@ -131,6 +131,9 @@ fn what_is_wrong_is_said_with_its_place() {
         ("[limits]\nmax_seconds = 1.5", 2, 15, "max_seconds cannot be 1.5"),
         ("[limits]\nmax_seconds = \"60\"", 2, 15, "max_seconds cannot be \"60\""),
         ("[limits]\nmax_entries = 4294967296", 2, 15, "max_entries cannot be 4294967296"),
+        ("[limits]\nmax_entries = 0", 2, 15, "a whole number from 1 on, as in max_entries = 50000"),
+        ("[limits]\nmax_text_bytes = \"1MB\"", 2, 18, "a number of bytes from 1 on, as in max_text_bytes = 1048576"),
+        ("http = 8000", 1, 1, "unknown key \"http\"; HTTP is for the command line alone, as --http; known keys: must_end"),
         ("[limits]\nmax_seconds = 99999999999999999999", 2, 15, ""),
         ("tools = 1", 1, 9, "tools cannot be 1; write tools = [\"read_text_file\""),
         ("tools = [\"a\", 2]", 1, 15, "tools cannot be 2; write tools = ["),
@@ -160,6 +163,38 @@ fn what_is_wrong_is_said_with_its_place() {
         assert_eq!((error.line(), error.column()), (Some(line), Some(column)), "{text}\n  {shown}");
         assert!(shown.starts_with(&format!("configuration:{line}:{column}: ")), "{shown}");
         assert!(!shown.contains("secret") && !shown.contains(&"s".repeat(50)), "{shown}");
+    }
+}
+
+/// Catches: a place that is counted from 0, or that is another one's; for faults that are seen only by whoever opens or knows more.
+#[test]
+fn places_are_known_later() {
+    let text = format!("tools = [\"a\", \"b\"]\ndisable_tools = [\n  \"c\"]\n{}{}", root("\n"), root("name = \"n\""));
+    let config = Config::parse(&text).unwrap();
+    let places: Vec<_> = config.roots().iter().map(|root| (root.place().line(), root.place().column())).collect();
+    assert_eq!(places, [(5, 8), (9, 8)]);
+    for (tool, place) in [("a", Some("1:10")), ("b", Some("1:15")), ("c", Some("3:3")), ("d", None)] {
+        assert_eq!(config.place_of_tool(tool).map(|place| place.to_string()).as_deref(), place, "{tool}");
+    }
+}
+
+/// Catches: a directory that is granted twice, and keeps what the first says: the second may be stricter.
+#[test]
+fn one_directory_has_one_root() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("x")).unwrap();
+    let file = folder.path().join("etc");
+    fs::create_dir(&file).unwrap();
+    let file = file.join("c.toml");
+    for other in ["../x", "../x/", "../etc/../x", "../link"] {
+        #[cfg(unix)]
+        let _ = std::os::unix::fs::symlink("x", folder.path().join("link"));
+        let two = format!(
+            "[[root]]\npath = \"../x\"\naccess = \"write\"\n[[root]]\npath = \"{other}\"\nname = \"n\"\naccess = \"read\"\n"
+        );
+        fs::write(&file, two).unwrap();
+        let error = Config::load(&file).unwrap().builder().open().unwrap_err();
+        assert_eq!((error.code(), error.root_name()), ("invalid-argument", Some("n")), "{other} {error}");
     }
 }
 

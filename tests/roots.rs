@@ -345,7 +345,7 @@ fn a_root_that_is_named_through_another_one_is_told() {
     );
 }
 
-/// Catches: a directory that is granted twice, once with more.
+/// Catches: a directory that is granted twice, once with more; a grant that is lost and not told.
 #[test]
 fn a_grant_gives_way_to_the_one_before_it() {
     let tree = tree();
@@ -354,6 +354,8 @@ fn a_grant_gives_way_to_the_one_before_it() {
         let roots = Roots::builder().grant(grant(first)).grant(grant(second).name("n").unless_granted()).open().unwrap();
         let left: Vec<_> = roots.list().map(|root| (root.name().to_owned(), root.access())).collect();
         assert_eq!(left, [("root".to_owned(), first)]);
+        let told: Vec<_> = roots.list().map(|root| (root.position(), root.instead_of().to_vec())).collect();
+        assert_eq!(told, [(0, vec![1])]);
         assert_eq!(code(Roots::builder().grant(grant(first)).grant(grant(second).name("n")).open()), "invalid-argument");
     }
     // Another directory of the same name stays.

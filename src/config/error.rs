@@ -19,11 +19,41 @@ pub struct ConfigError {
     what: String,
 }
 
-/// Both from 1 on; columns are counted in characters.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+/// A place in the file, shown as `LINE:COLUMN`. Both are counted from 1 on, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
     line: usize,
     column: usize,
+}
+
+impl Place {
+    /// That of byte `offset` of `text`.
+    pub(super) fn of(text: &str, offset: usize) -> Self {
+        let mut place = Place { line: 1, column: 1 };
+        for (_, c) in text.char_indices().take_while(|(at, _)| *at < offset) {
+            place =
+                if c == '\n' { Place { line: place.line + 1, column: 1 } } else { Place { column: place.column + 1, ..place } };
+        }
+        place
+    }
+
+    /// The line in the file, from 1 on.
+    #[must_use]
+    pub fn line(self) -> usize {
+        self.line
+    }
+
+    /// The column in that line, in characters, from 1 on.
+    #[must_use]
+    pub fn column(self) -> usize {
+        self.column
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
 }
 
 impl ConfigError {
@@ -34,12 +64,7 @@ impl ConfigError {
 
     /// About what is at byte `offset` of `text`.
     pub(super) fn at(text: &str, offset: usize, what: impl Into<String>) -> Self {
-        let mut place = Place { line: 1, column: 1 };
-        for (_, c) in text.char_indices().take_while(|(at, _)| *at < offset) {
-            place =
-                if c == '\n' { Place { line: place.line + 1, column: 1 } } else { Place { column: place.column + 1, ..place } };
-        }
-        Self { file: None, place: Some(place), what: what.into() }
+        Self { file: None, place: Some(Place::of(text, offset)), what: what.into() }
     }
 
     pub(super) fn in_file(mut self, file: &Path) -> Self {
@@ -73,8 +98,8 @@ impl fmt::Display for ConfigError {
             Some(file) => f.write_str(&text::escape(&file.to_string_lossy()))?,
             None => f.write_str("configuration")?,
         }
-        if let Some(Place { line, column }) = self.place {
-            write!(f, ":{line}:{column}")?;
+        if let Some(place) = self.place {
+            write!(f, ":{place}")?;
         }
         write!(f, ": {}", self.what)
     }

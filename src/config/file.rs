@@ -50,11 +50,12 @@ pub(super) struct File {
     /// The only tools that are offered, by their names. Default: all that the directories allow.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
-    pub(super) tools: Option<Vec<String>>,
+    pub(super) tools: Option<Vec<Spanned<String>>>,
 
     /// Tools that are not offered. Default: none.
     #[serde(default)]
-    pub(super) disable_tools: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub(super) disable_tools: Vec<Spanned<String>>,
 
     /// What trees and searches leave out, each as a line of a .gitignore at the top of each directory. It can be listed and read all the same:
     /// rules protect. Default: nothing.
@@ -115,7 +116,7 @@ pub(super) struct Root {
     #[schemars(with = "BTreeMap<String, Level>")]
     pub(super) rules: Rules,
 
-    /// When it ends: a date and time with offset, or how long after the start, such as 8h, 1h 30m or 7d. Default: never.
+    /// When it ends: a date and time with offset, or how long after the start, such as 8h, 8 hours, 1h30m or 7d. Default: never.
     #[serde(default)]
     #[schemars(with = "Expires")]
     pub(super) expires: Option<Spanned<toml::Value>>,
@@ -174,9 +175,12 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "gitignore" => "gitignore = true or gitignore = false",
         "audit" => "audit = \"FILE\"",
         "limits" => "limits as a table [limits]",
-        "max_read_bytes" | "max_text_bytes" | "max_media_bytes" | "max_seconds" | "max_entries" | "max_depth" => {
-            "a whole number from 1 on, as in max_seconds = 60"
-        }
+        "max_read_bytes" => "a number of bytes from 1 on, as in max_read_bytes = 67108864",
+        "max_text_bytes" => "a number of bytes from 1 on, as in max_text_bytes = 1048576",
+        "max_media_bytes" => "a number of bytes from 1 on, as in max_media_bytes = 16777216",
+        "max_seconds" => "a whole number from 1 on, as in max_seconds = 60",
+        "max_entries" => "a whole number from 1 on, as in max_entries = 50000",
+        "max_depth" => "a whole number from 1 on, as in max_depth = 60",
         "root" => "one table [[root]] for each directory",
         "end" => "[end] as the last line",
         "path" => "path = \"DIRECTORY\"",
@@ -184,7 +188,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "access" => "access = \"list\", \"read\" or \"write\"",
         "no_delete" => "no_delete = true or no_delete = false",
         "expires" => {
-            "expires = 2027-01-31T18:00:00Z with its offset and without quotes, or a time after the start as in expires = \"8h\""
+            "expires = 2027-01-31T18:00:00Z with its offset and without quotes, or a time after the start as in expires = \"8h\" or \"8 hours\""
         }
         _ => return None,
     })

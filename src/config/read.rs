@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::de::{Deserializer, Error};
 
-use super::error::piece;
+use super::error::{Place, piece};
 use super::expiry::Expiry;
 use super::file::{self, File, Rules};
 use super::{ClientRoots, Config, ConfigError, RootConfig};
@@ -43,13 +43,16 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         let root = read_root(text, root.into_inner())?;
         let twice = roots.iter().zip(&places).find(|(other, _)| name.is_some() && other.name == name);
         if let (Some((_, first)), Some(name)) = (twice, &name) {
-            let line = ConfigError::at(text, *first, "").line().unwrap_or(1);
+            let line = Place::of(text, *first).line();
             let what = format!("the name {} is taken by the root in line {line}; give each root its own", quoted(name));
             return Err(ConfigError::at(text, place, what));
         }
         roots.push(root);
         places.push(place);
     }
+    let named = file.tools.iter().flatten().chain(&file.disable_tools);
+    let tool_places = named.map(|tool| (tool.get_ref().clone(), Place::of(text, tool.span().start))).collect();
+    let names = |tools: Vec<toml::Spanned<String>>| tools.into_iter().map(toml::Spanned::into_inner).collect();
     Ok(Config {
         file: None,
         roots,
@@ -57,8 +60,9 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         protect: file.protect,
         client_roots: file.client_roots.map(toml::Spanned::into_inner),
         hide_host_paths: file.hide_host_paths,
-        tools: file.tools,
-        disabled_tools: file.disable_tools,
+        tools: file.tools.map(names),
+        disabled_tools: names(file.disable_tools),
+        tool_places,
         ignore: file.ignore,
         ignore_common: file.ignore_common,
         gitignore: file.gitignore,
@@ -89,6 +93,7 @@ fn read_root(text: &str, root: file::Root) -> Result<RootConfig, ConfigError> {
     });
     Ok(RootConfig {
         path: path.into(),
+        place: Place::of(text, root.path.span().start),
         name: root.name.map(toml::Spanned::into_inner),
         access: root.access.into(),
         no_delete: root.no_delete,
@@ -193,6 +198,8 @@ fn content(text: &str, mut error: Error) -> ConfigError {
         let near = known.iter().filter(|known| is_near(key, known)).min_by_key(|known| distance(key, known));
         let near = near.map(|near| format!("; {near} may be meant")).unwrap_or_default();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        // The server listens where its command line says, and nowhere else.
+        let near = if key.starts_with("http") { "; HTTP is for the command line alone, as --http".to_owned() } else { near };
         let what = format!("unknown key {}{table}{near}; known keys: {known}", quoted(key));
         return ConfigError::at(text, span.start, what);
     }
