@@ -121,14 +121,14 @@ fn a_token_from_a_file() {
     std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for (path, why) in [
-        (inside, "kept outside"),
-        (at("into"), "kept outside"),
+        (inside, "(the token file: "),
+        (at("into"), "(the token file: "),
         (file("group", "0123456789abcdefXYZ", 0o640), "chmod 600"),
         (file("short", "0123456789abcde", 0o600), "16 characters"),
         (file("two", "0123456789abcdef 0123456789abcdef", 0o600), "16 characters"),
         (file("empty", "", 0o600), "16 characters"),
         (file("long", &"a".repeat(5000), 0o600), "longer than"),
-        (at("none"), "cannot be read"),
+        (at("none"), "does not exist; make it with (umask 077; openssl rand -hex 32 >FILE)"),
         (at("pipe"), "not a regular file"),
         (at("out"), "not a regular file"),
     ] {
@@ -155,22 +155,23 @@ fn starts_that_are_refused() {
         (&["--http", "0.0.0.0:0"][..], "--http-public"),
         (&["--http", "[::]:0"], "--http-public"),
         (&["--http", "0.0.0.0:0", "--http-no-token"], "--http-public"),
-        (&["--http", "0.0.0.0:0", "--http-public", "--http-no-token"], "--http-no-token"),
+        (&["--http", "0.0.0.0:0", "--http-public", "--http-no-token"], "leave it out, or listen on 127.0.0.1"),
         (&["--http", "example.com:80"], "not looked up"),
         (&["--http", "127.0.0.1"], "port is missing"),
         (&["--http", "0", "--client-roots", "trust"], "never a grant"),
         (&["--http", "0", "--client-roots", "trust-read"], "never a grant"),
         (&["--http", "0", "--config", config.to_str().unwrap()], "never a grant"),
-        (&["--http", "0", "--call", "list_allowed_directories"], "cannot be used with"),
-        (&["--http", "0", "--explain", "a"], "cannot be used with"),
-        (&["--http", "0", "--http-no-token", "--http-token-file", "t"], "cannot be used with"),
+        (&["--http", "0", "--call", "list_allowed_directories"], "does not go with"),
+        (&["--http", "0", "--explain", "a"], "does not go with"),
+        (&["--http", "0", "--http-no-token", "--http-token-file", "t"], "does not go with"),
         (&["--http", "0", "--http-host", "*.example"], "each host"),
         (&["--http-no-token"], "--http"),
-        (&["--http", &taken], "in use"),
+        (&["--http", &taken], "another program does; end it, or give another port, or 0 for a free one"),
+        (&["--http", "192.0.2.1:0", "--http-public"], "no address of this machine; give one"),
     ] {
         let arguments = [arguments, &[&ws]].concat();
         let (out, err, status) = refused(&arguments);
-        assert_eq!((out.as_str(), status), ("", 2), "{arguments:?}: {err}");
+        assert_eq!((out.as_str(), status, err.lines().count()), ("", 2, 1), "{arguments:?}: {err}");
         assert!(err.contains(why), "{arguments:?}: {err}");
     }
 }
@@ -243,6 +244,9 @@ fn what_is_no_message_is_a_clean_error() {
         assert_eq!(answered, code, "{reply:?}");
         assert!(!reply.body.contains("secret"), "{reply:?}");
     }
+    // A client that knows neither way is told both.
+    let lost = server.post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert!(lost.body.contains("send initialize first") && lost.body.contains("MCP-Protocol-Version: 2026-07-28"), "{lost:?}");
     for target in ["/", "/mcp/", "/MCP", "/.well-known/oauth-protected-resource", "/mcp/../x"] {
         assert_eq!(server.send("POST", target, &[("authorization", "-")], PING.as_bytes()).status, 404, "{target}");
     }

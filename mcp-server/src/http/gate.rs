@@ -142,6 +142,7 @@ impl Gate {
             None if opens => Some(self.sessions.room().await.ok_or(Refused::Sessions)?),
             None => None,
         };
+        let first = session.is_none() && !opens;
         let response = self.service.handle(Request::from_parts(head, Full::new(body))).await;
         if let (Some(room), Some(id)) = (room, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
             room.take(id);
@@ -150,6 +151,8 @@ impl Gate {
             // The kind of the body was judged, so the library means what is in it.
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Refused::NotAMessage),
             StatusCode::INTERNAL_SERVER_ERROR if self.stopping.load(Ordering::SeqCst) => Err(Refused::Stopping),
+            // Faults of the protocol are told in JSON.
+            StatusCode::BAD_REQUEST if first && !response.headers().contains_key(header::CONTENT_TYPE) => Err(Refused::NoSession),
             _ => Ok(held(response, Some(turn))),
         }
     }

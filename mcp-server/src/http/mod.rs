@@ -50,7 +50,15 @@ enum Stage {
 /// Serves until it is `stopped`; or the line that says why it cannot.
 pub(crate) async fn serve(terms: &Terms, server: Server, stopped: impl Future<Output = ()>) -> Result<(), String> {
     let at = terms.address.socket();
-    let cannot = |error: io::Error| format!("the server cannot listen on {at}: {error}");
+    let cannot = |error: io::Error| {
+        let mend = match error.kind() {
+            io::ErrorKind::AddrInUse => "another program does; end it, or give another port, or 0 for a free one",
+            io::ErrorKind::AddrNotAvailable => "it is no address of this machine; give one that is, such as 127.0.0.1",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a permission; give a higher one, or 0 for a free one",
+            _ => return format!("the server cannot listen on {at}: {error}; give another address or port"),
+        };
+        format!("the server cannot listen on {at}: {mend}")
+    };
     let token = terms.token()?;
     let listener = TcpListener::bind(at).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;

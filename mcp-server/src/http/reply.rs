@@ -58,6 +58,8 @@ pub(crate) enum Refused {
     /// The body broke off.
     Broken,
     NotAMessage,
+    /// Neither in a session nor by the protocol that has none.
+    NoSession,
     Busy,
     Sessions,
     Stopping,
@@ -85,6 +87,11 @@ impl Refused {
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the message did not come in time"),
             Self::Broken => (StatusCode::BAD_REQUEST, "the message broke off"),
             Self::NotAMessage => (StatusCode::BAD_REQUEST, "the message is none of the protocol"),
+            Self::NoSession => (
+                StatusCode::BAD_REQUEST,
+                "this message belongs to no session; send initialize first and its Mcp-Session-Id from then on, or, without sessions, \
+                 MCP-Protocol-Version: 2026-07-28",
+            ),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are at work"),
             Self::Sessions => (StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open"),
             Self::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),

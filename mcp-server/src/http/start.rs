@@ -38,7 +38,9 @@ impl Terms {
             ));
         }
         if !address.is_loopback() && access == Access::Open {
-            return Err(format!("invalid-argument: --http-no-token is for this machine alone, and others can reach {at}"));
+            return Err(format!(
+                "invalid-argument: --http-no-token is for this machine alone, and others can reach {at}; leave it out, or listen on 127.0.0.1"
+            ));
         }
         Ok(Self { address, names, access })
     }
@@ -54,7 +56,9 @@ impl Terms {
     pub(super) fn token(&self) -> Result<Option<Token>, String> {
         match &self.access {
             Access::Open => Ok(None),
-            Access::Fresh => Token::random().map(Some).map_err(|error| format!("no token can be made: {error}")),
+            Access::Fresh => Token::random()
+                .map(Some)
+                .map_err(|error| format!("no token can be made: {error}; give one with --http-token-file")),
             Access::File(file) => Token::read(file).map(Some).map_err(|why| format!("the token file {} {why}", shown(file))),
         }
     }

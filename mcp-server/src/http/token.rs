@@ -48,11 +48,14 @@ impl Token {
 
     /// The one in the operator's file, or the end of a sentence about that file.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let read = |error: io::Error| format!("cannot be read: {error}");
+        let read = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => "does not exist; make it with (umask 077; openssl rand -hex 32 >FILE)".to_owned(),
+            _ => format!("cannot be read: {error}; let the user of this server read it, and no other"),
+        };
         let file = open(path).map_err(read)?;
         let metadata = file.metadata().map_err(read)?;
         if !metadata.is_file() {
-            return Err("is not a regular file".to_owned());
+            return Err("is not a regular file; name one".to_owned());
         }
         #[cfg(unix)]
         if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0 {
@@ -61,11 +64,12 @@ impl Token {
         let mut text = Vec::new();
         file.take(FILE + 1).read_to_end(&mut text).map_err(read)?;
         if text.len() as u64 > FILE {
-            return Err(format!("is longer than {FILE} bytes"));
+            return Err(format!("is longer than {FILE} bytes; name the one with the token"));
         }
         Self::parse(&text).ok_or_else(|| {
             format!(
-                "must hold one token of at least {SHORTEST} characters (a-z A-Z 0-9 - . _ ~ + /, = at its end) and nothing else"
+                "must hold one token of at least {SHORTEST} characters (a-z A-Z 0-9 - . _ ~ + /, = at its end) and nothing else; \
+                 make it anew with (umask 077; openssl rand -hex 32 >FILE)"
             )
         })
     }
