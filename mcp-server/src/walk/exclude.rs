@@ -92,8 +92,11 @@ impl Ignored {
         let mut builder = GitignoreBuilder::new("");
         for line in lines {
             let wrong = |what: &str| format!("invalid-argument: --ignore {}: {what}", cap_roots::escape(line));
-            if line.trim().is_empty() || line.starts_with('#') {
-                return Err(wrong("it names nothing"));
+            if line.trim().is_empty() {
+                return Err(wrong("it names nothing; give a name or glob, such as node_modules/"));
+            }
+            if line.starts_with('#') {
+                return Err(wrong("it is a comment; write \\# for a name that begins with #"));
             }
             builder.allow_unclosed_class(false).add_line(None, line).map_err(|error| wrong(&what(&error)))?;
         }
@@ -108,8 +111,8 @@ impl Ignored {
 
 fn what(error: &ignore::Error) -> String {
     match error {
-        ignore::Error::Glob { err, .. } => err.clone(),
-        _ => "it cannot be read".to_owned(),
+        ignore::Error::Glob { err, .. } => format!("{err}; write \\ before a character of a glob that stands for itself"),
+        _ => "it cannot be read; give a line as in a .gitignore".to_owned(),
     }
 }
 
@@ -150,7 +153,8 @@ mod tests {
         assert!(out("a", "b", false) && !out("", "x/a/b", false));
         assert!(!out("node_modules", "x", false));
         for line in ["", " ", "# a", "[", "{a"] {
-            assert!(Ignored::of([line]).unwrap_err().starts_with("invalid-argument: --ignore"), "{line}");
+            let told = Ignored::of([line]).unwrap_err();
+            assert!(told.starts_with("invalid-argument: --ignore") && told.contains("; "), "{told}");
         }
         assert!(Ignored::of(COMMON.iter().copied()).is_ok());
     }
