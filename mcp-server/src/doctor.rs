@@ -64,8 +64,18 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
             return Ok(ExitCode::from(REFUSED));
         }
     };
+    if let Err(line) = settings.judge_twice(&roots) {
+        writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {line}")))?;
+        return Ok(ExitCode::from(REFUSED));
+    }
     if roots.list().next().is_none() {
-        writeln!(out, "No directory was named.")?;
+        let line = if less {
+            Tone::Doubtful.paint("The system gives this much; name directories to hear whether they can be served.")
+        } else {
+            Tone::Good.paint("The system gives all that is needed; name directories to hear whether they can be served.")
+        };
+        writeln!(out, "{line}")?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut closed = 0;
     for root in roots.list() {
@@ -117,7 +127,7 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
     writeln!(out, "{}", Tone::Heading.paint(heading))?;
     let mut table = headed();
     let disk = if support.file_system.is_empty() { "unknown" } else { &support.file_system };
-    table.row([("file system", Tone::Plain), (disk, Tone::Plain), ("its number in statfs", Tone::Plain), ("", Tone::Plain)]);
+    table.row([("file system", Tone::Plain), (disk, Tone::Plain), ("its number in statfs", Tone::Plain)]);
     let (told, tone, costs) = match support.can_hang {
         Finding::Missing => ("no", Tone::Good, ""),
         Finding::Present => (
@@ -127,7 +137,8 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
         ),
         _ => ("unknown", Tone::Doubtful, "if it is a network mount, it can hang"),
     };
-    table.row([("can hang", Tone::Plain), (told, tone), ("by the file system", Tone::Plain), (costs, Tone::Plain)]);
+    table.row([("can hang", Tone::Plain), (told, tone), ("by the file system", Tone::Plain)]);
+    table.note("can hang", costs);
     let mut less = row(&mut table, &OPENAT2, support.openat2, OPENAT2.by);
     let by = if support.unnamed_files == Finding::Unknown { UNNAMED_UNTRIED } else { UNNAMED.by };
     less |= row(&mut table, &UNNAMED, support.unnamed_files, by);
@@ -146,7 +157,8 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
         };
         let by = if finding == Finding::Unknown { NO_ENTRIES } else { BY_ENTRIES };
         let costs = if finding == Finding::Missing { "" } else { costs };
-        table.row([(name, Tone::Plain), (told, tone), (by, Tone::Plain), (costs, Tone::Plain)]);
+        table.row([(name, Tone::Plain), (told, tone), (by, Tone::Plain)]);
+        table.note(name, costs);
     }
     table.print(out)?;
     Ok(less || support.can_hang == Finding::Present)
@@ -154,7 +166,7 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
 
 fn headed() -> Table {
     let mut table = Table::default();
-    table.row(["", "here", "found out by", "without it"].map(|text| (text, Tone::Heading)));
+    table.row(["", "here", "found out by"].map(|text| (text, Tone::Heading)));
     table
 }
 
@@ -165,7 +177,8 @@ fn row(table: &mut Table, feature: &Feature, finding: Finding, by: &str) -> bool
         Finding::Missing => ("no", Tone::Doubtful),
         _ => ("unknown", Tone::Plain),
     };
-    table.row([(feature.name, Tone::Plain), (told, tone), (by, Tone::Plain), (feature.without, Tone::Plain)]);
+    table.row([(feature.name, Tone::Plain), (told, tone), (by, Tone::Plain)]);
+    table.note(format_args!("without {}", feature.name), feature.without);
     finding == Finding::Missing
 }
 

@@ -39,15 +39,26 @@ pub(crate) fn out() -> impl Write {
     anstream::AutoStream::auto(io::stdout())
 }
 
-/// Rows with columns of one width; the last one is as long as it is.
+/// How wide sentences are.
+const WIDTH: usize = 100;
+
+/// Rows with columns of one width, and below them sentences that need more room.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<(String, Tone)>>,
+    notes: Vec<String>,
 }
 
 impl Table {
     pub(crate) fn row<const N: usize>(&mut self, cells: [(&str, Tone); N]) {
         self.rows.push(cells.into_iter().map(|(text, tone)| (text.to_owned(), tone)).collect());
+    }
+
+    /// What is to be said of a row, if anything is.
+    pub(crate) fn note(&mut self, of: impl Display, text: &str) {
+        if !text.is_empty() {
+            self.notes.push(format!("{of}: {text}"));
+        }
     }
 
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -63,22 +74,40 @@ impl Table {
             }
             writeln!(out, "{}", line.trim_end())?;
         }
-        Ok(())
+        self.notes.iter().try_for_each(|note| wrapped(out, note))
     }
+}
+
+/// A sentence on lines of a readable width.
+fn wrapped(out: &mut impl Write, text: &str) -> io::Result<()> {
+    let mut line = "    ".to_owned();
+    for word in text.split(' ') {
+        if line.chars().count() + word.chars().count() > WIDTH {
+            writeln!(out, "{}", line.trim_end())?;
+            line = "      ".to_owned();
+        }
+        line = line + word + " ";
+    }
+    writeln!(out, "{}", line.trim_end())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Catches: a width that counts bytes, or the marks of a colour.
+    /// Catches: a width that counts bytes, or the marks of a colour; a sentence without an end of its lines, or one that loses a word.
     #[test]
     fn columns_are_aligned() {
         let mut table = Table::default();
         table.row([("über", Tone::Good), ("x", Tone::Plain)]);
         table.row([("a longer one", Tone::Plain), ("y", Tone::Bad)]);
         let mut printed = Vec::new();
+        table.note("y", "");
+        table.note("x", &"word ".repeat(30));
         table.print(&mut anstream::StripStream::new(&mut printed)).unwrap();
-        assert_eq!(String::from_utf8(printed).unwrap(), "  über          x\n  a longer one  y\n");
+        let printed = String::from_utf8(printed).unwrap();
+        assert!(printed.starts_with("  über          x\n  a longer one  y\n    x: word word"), "{printed}");
+        assert_eq!((printed.lines().count(), printed.matches("word").count()), (4, 30));
+        assert!(printed.lines().all(|line| line.len() <= WIDTH), "{printed}");
     }
 }
