@@ -47,7 +47,10 @@ use settings::Settings;
 use walk::Cursors;
 
 fn main() -> ExitCode {
-    let (options, grants) = Options::read();
+    let (options, grants) = match Options::read() {
+        Ok(read) => read,
+        Err(line) => return fail(&line),
+    };
     logs::start(options.log_format);
     options.choose_colours();
     let done = if options.config_schema {
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
             Err(line) => return fail(&line),
         }
     } else {
-        match Settings::of(&options, grants).and_then(|settings| Ok((start::open(&settings)?, settings))) {
+        match Settings::of(&options, grants).and_then(|mut settings| Ok((start::open(&mut settings)?, settings))) {
             Ok(((roots, audit), settings)) => run(roots, &options, &Arc::new(settings), audit),
             Err(line) => return fail(&line),
         }

@@ -2,14 +2,17 @@
 //!
 //! The command line wins. What takes something away holds wherever it is said.
 
+mod same;
+
 use std::path::{Path, PathBuf};
 
 use cap_roots::config::{ClientRoots, Config, RootConfig};
-use cap_roots::{Access, Builder, Roots};
+use cap_roots::{Access, Builder, ErrorKind, Roots};
 
 use crate::context::Limits;
 use crate::http::Terms;
 use crate::options::{Grant, Options};
+use crate::start::shown;
 use crate::tools::Chosen;
 use crate::walk::{COMMON, Ignored};
 
@@ -17,6 +20,8 @@ use crate::walk::{COMMON, Ignored};
 pub(crate) struct Settings {
     /// Those of the command line come first: relative paths of a client start at the first one.
     grants: Vec<Granted>,
+    /// Roots of the file whose names the command line gives to others, with those.
+    by_name: Vec<(Grant, RootConfig)>,
     pub(crate) rules: Vec<(String, Access)>,
     pub(crate) no_delete: bool,
     pub(crate) tools: Chosen,
@@ -54,6 +59,8 @@ impl Granted {
 
     fn for_library(&self) -> cap_roots::Grant {
         match self {
+            // The same directory twice by its path alone is a slip that changes nothing; `judge_twice` tells it from others.
+            Self::Argument(grant) if grant.name.is_none() => grant.for_library().unless_granted(),
             Self::Argument(grant) => grant.for_library(),
             // One directory by two spellings is the command line's.
             Self::File(root) => root.grant().unless_granted(),
@@ -65,7 +72,10 @@ impl Settings {
     /// Reads the file, if one is named; or the line that says what is wrong.
     pub(crate) fn of(options: &Options, grants: Vec<Grant>) -> Result<Self, String> {
         if grants.iter().any(|grant| grant.path.as_os_str().is_empty()) {
-            return Err("invalid-argument: the path of a directory is empty; give it as DIR or NAME=DIR".to_owned());
+            return Err(
+                "invalid-argument: the path of a directory is empty, perhaps by a variable that is not set; give it as DIR or NAME=DIR"
+                    .to_owned(),
+            );
         }
         if options.call.is_some() && grants.iter().any(|grant| grant.path.as_os_str().as_encoded_bytes().starts_with(b"{")) {
             return Err(
@@ -89,8 +99,14 @@ impl Settings {
         }
         let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
         let only = pick(options, "tools", options.tools(), file.map(Config::tools));
+        // The command line knows no places.
+        let in_file = |tool: &str, line: String| match file.and_then(|file| Some((file.file()?, file.place_of_tool(tool)?))) {
+            Some((file, place)) if !options.names_tool(tool) => format!("{}:{place}: {line}", shown(file)),
+            _ => line,
+        };
         let without = options.disabled_tools().iter().chain(file.map(Config::disabled_tools).unwrap_or_default());
         let depth = pick(options, "max_depth", options.walks.max_depth, limits.max_depth.map(u32::from));
+        let (grants, by_name) = all(grants, file.map(Config::roots).unwrap_or_default());
         let mut arguments = options.arguments();
         if let Some(file) = file.and_then(Config::file) {
             arguments.extend(["--config".to_owned(), file.display().to_string()]);
@@ -106,7 +122,7 @@ impl Settings {
             rules,
             audit,
             no_delete: options.no_delete,
-            tools: Chosen::of(only, without)?,
+            tools: Chosen::of(only, without).map_err(|(name, line)| in_file(&name, line))?,
             client_roots,
             http,
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
@@ -123,13 +139,18 @@ impl Settings {
             read_limit: limits.max_read_bytes.map(u64::from),
             file: file.and_then(Config::file).map(Path::to_owned),
             arguments,
-            grants: all(grants, file.map(Config::roots).unwrap_or_default()),
+            grants,
+            by_name,
         })
     }
 
     /// The grants for the library. A configuration file or a token in a directory that is served could be changed by the client for the next
     /// start, and an audit log at any time.
     pub(crate) fn builder(&self) -> Builder {
+        self.kept().fold(self.without_kept(), |builder, (_, file)| builder.keep_outside(file))
+    }
+
+    fn without_kept(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
         for (glob, access) in &self.rules {
             builder = builder.rule(glob, *access);
@@ -141,8 +162,41 @@ impl Settings {
         if let Some(limit) = self.read_limit {
             builder = builder.read_limit(limit);
         }
+        builder
+    }
+
+    /// The files that no client may reach, with what they are.
+    fn kept(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let token = self.http.as_ref().and_then(Terms::token_file);
-        self.file.as_deref().into_iter().chain(self.audit.as_deref()).chain(token).fold(builder, Builder::keep_outside)
+        let files = [("configuration", self.file.as_deref()), ("audit", self.audit.as_deref()), ("token", token)];
+        files.into_iter().filter_map(|(what, file)| Some((what, file?)))
+    }
+
+    /// Of the files that were kept outside: which lies in a directory, or cannot be looked for, if it is one of them.
+    pub(crate) fn at_fault(&self) -> Option<(&'static str, &Path)> {
+        self.without_kept().open().ok()?;
+        self.kept().find(|(_, file)| self.without_kept().keep_outside(file).open().is_err())
+    }
+
+    /// A directory of the command line that turns out to be a file is left out, as long as another one is there. Whether any was.
+    pub(crate) fn leave_out_files(&mut self) -> bool {
+        let is_file = |granted: &Granted| {
+            matches!(granted, Granted::Argument(_))
+                && Roots::builder()
+                    .root(granted.path(), Access::List)
+                    .open()
+                    .is_err_and(|error| error.kind() == ErrorKind::NotADirectory)
+        };
+        let (files, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.grants).into_iter().partition(is_file);
+        if files.is_empty() || rest.is_empty() {
+            self.grants = files.into_iter().chain(rest).collect();
+            return false;
+        }
+        for file in &files {
+            tracing::warn!("{} is not a directory, and is not served; name a directory", shown(file.path()));
+        }
+        self.grants = rest;
+        true
     }
 
     /// Whether the roots of a client are grants.
@@ -176,8 +230,8 @@ impl Settings {
     /// The arguments that start a server with the same grants and no more, wherever it is started; `roots` are those that were opened.
     pub(crate) fn arguments(&self, roots: &Roots) -> Vec<String> {
         let mut arguments = Vec::new();
-        for (root, grant) in roots.list().zip(&self.grants) {
-            if let Granted::Argument(grant) = grant {
+        for root in roots.list() {
+            if let Some(Granted::Argument(grant)) = self.grants.get(root.position()) {
                 arguments.extend(grant.arguments(&root.host_path()));
             }
         }
@@ -206,12 +260,17 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(expanded.as_deref().unwrap_or(path))
 }
 
-/// A name that both give is the command line's.
-fn all(grants: Vec<Grant>, roots: &[RootConfig]) -> Vec<Granted> {
-    let taken =
-        |root: &&RootConfig| root.name().is_some_and(|name| grants.iter().any(|grant| grant.name.as_deref() == Some(name)));
-    let of_file: Vec<_> = roots.iter().filter(|root| !taken(root)).cloned().map(Granted::File).collect();
-    grants.into_iter().map(Granted::Argument).chain(of_file).collect()
+/// A name that both give is the command line's; and the roots of the file that had such a name.
+fn all(grants: Vec<Grant>, roots: &[RootConfig]) -> (Vec<Granted>, Vec<(Grant, RootConfig)>) {
+    let taken = |root: &RootConfig| grants.iter().find(|grant| grant.name.is_some() && grant.name.as_deref() == root.name());
+    let (mut of_file, mut by_name) = (Vec::new(), Vec::new());
+    for root in roots {
+        match taken(root) {
+            Some(grant) => by_name.push((grant.clone(), root.clone())),
+            None => of_file.push(Granted::File(root.clone())),
+        }
+    }
+    (grants.into_iter().map(Granted::Argument).chain(of_file).collect(), by_name)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use cap_roots::{Access, Error, RootInfo, Roots};
+use cap_roots::{Access, Error, ErrorKind, RootInfo, Roots};
 
 use crate::audit;
 use crate::context::Context;
@@ -16,53 +16,88 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// The grants made real and the directory of the audit log, or the line that says why not. The operator reads it, so it may name the directory.
-pub(crate) fn open(settings: &Settings) -> Result<(Roots, Option<audit::Place>), String> {
+pub(crate) fn open(settings: &mut Settings) -> Result<(Roots, Option<audit::Place>), String> {
     let audit = settings.audit.as_deref().map(audit::Place::of).transpose()?;
-    let roots = settings.builder().open().map_err(|error: Error| {
-        let file = settings.file.as_ref().map(|file| format!("configuration file: {}", shown(file)));
-        let mut known = Vec::new();
-        if error.root_name().is_some() {
-            let given: Vec<_> = settings.paths().map(shown).collect();
-            let hints: String = (0..given.len()).map(|index| settings.meant_as_name(index)).collect();
-            known.push(format!("directories given: {}{hints}", given.join(", ")));
-        }
-        known.extend(file);
-        known.extend(settings.audit.as_ref().map(|file| format!("audit file: {}", shown(file))));
-        if known.is_empty() { error.to_string() } else { format!("{error} ({})", known.join("; ")) }
-    })?;
-    for root in roots.list() {
-        if let Some(outer) = root.inside() {
-            tracing::warn!(
-                "the directory {} lies inside root {outer:?}, which has more access; what is not allowed in it is refused there as well",
-                shown(&root.host_path())
-            );
-        }
-        if let Some(other) = root.named_through() {
-            tracing::warn!(
-                "the directory {} is named through a link in root {other:?}, which may be written: a client may choose where it leads at the \
-                 next start; name it as {}",
-                shown(&root.host_path()),
-                shown(&root.real_path())
-            );
-        }
-    }
-    let absent: Vec<_> = roots.list().enumerate().filter(|(_, root)| root.is_absent()).collect();
-    for (index, root) in &absent {
-        let path = root.host_path();
-        tracing::warn!(
-            "the directory {} is missing; its files cannot be reached until it is there{}",
-            shown(&path),
-            settings.meant_as_name(*index)
-        );
-    }
-    if !absent.is_empty() && absent.len() == roots.list().count() {
-        let missing: Vec<_> = absent.iter().map(|(_, root)| shown(&root.host_path())).collect();
+    let opened = match settings.builder().open() {
+        // One that is wrong does not stop the others.
+        Err(error) if error.kind() == ErrorKind::NotADirectory && settings.leave_out_files() => settings.builder().open(),
+        opened => opened,
+    };
+    let roots = opened.map_err(|error| refusal(settings, &error))?;
+    let missing: Vec<_> = roots.list().filter(RootInfo::is_absent).map(|root| shown(&root.host_path())).collect();
+    if !missing.is_empty() && missing.len() == roots.list().count() {
         return Err(format!(
             "root-absent: none of the directories exists: {}; create one, or correct the path",
             missing.join(", ")
         ));
     }
+    settings.judge_twice(&roots)?;
+    roots.list().for_each(|root| warn_of(settings, &root));
     Ok((roots, audit))
+}
+
+/// Why the directories cannot be served.
+fn refusal(settings: &Settings, error: &Error) -> String {
+    if let Some((what, file)) = settings.at_fault() {
+        return if error.root_name().is_some() {
+            format!("{error} (the {what} file: {})", shown(file))
+        } else {
+            format!("{error} (its directory is needed for the {what} file: {}; create it, or correct the path)", shown(file))
+        };
+    }
+    let mut known = Vec::new();
+    if error.root_name().is_some() {
+        let given: Vec<_> = settings.paths().map(shown).collect();
+        let hints: String = (0..given.len()).map(|index| settings.meant_as_name(index)).collect();
+        known.push(format!("directories given: {}{hints}", given.join(", ")));
+    }
+    known.extend(settings.file.as_ref().map(|file| format!("configuration file: {}", shown(file))));
+    if known.is_empty() { error.to_string() } else { format!("{error} ({})", known.join("; ")) }
+}
+
+/// What the operator should know of one directory.
+fn warn_of(settings: &Settings, root: &RootInfo) {
+    if let Some(outer) = root.inside() {
+        tracing::warn!(
+            "the directory {} lies inside root {outer:?}, which has more access; what is not allowed in it is refused there as well",
+            shown(&root.host_path())
+        );
+    }
+    if let Some(other) = root.named_through() {
+        tracing::warn!(
+            "the directory {} is named through a link in root {other:?}, which may be written: a client may choose where it leads at the \
+             next start; name it as {}",
+            shown(&root.host_path()),
+            shown(&root.real_path())
+        );
+    }
+    if let Some(wide) = too_wide(root).filter(|_| root.access() == Access::Write) {
+        tracing::warn!(
+            "clients may write in {wide} ({}); name a directory further down unless that is meant, or use --ro",
+            shown(&root.host_path())
+        );
+    }
+    if root.is_absent() {
+        tracing::warn!(
+            "the directory {} is missing; its files cannot be reached until it is there{}",
+            shown(&root.host_path()),
+            settings.meant_as_name(root.position())
+        );
+    }
+}
+
+/// Of a directory that is more than anybody works in: what it is.
+fn too_wide(root: &RootInfo) -> Option<&'static str> {
+    let real = root.real_path();
+    if real.parent().is_none() {
+        return Some("the whole disk");
+    }
+    let home = Roots::builder().root("~/", Access::List).open().ok()?.list().next()?.real_path();
+    match (home == real, home.starts_with(&real)) {
+        (true, _) => Some("the whole home directory"),
+        (false, true) => Some("a directory with the home directory in it"),
+        (false, false) => None,
+    }
 }
 
 /// What may be done in a root, and for how long, in words.

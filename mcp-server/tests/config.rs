@@ -155,8 +155,6 @@ fn the_command_line_wins() {
         assert_eq!((place.read(&read_only, "x"), place.write(&read_only, "n")), ("a/x".into(), "not-granted".into()), "{dir}");
         assert_eq!(place.read(&read_only, "root://work/x"), "outside-roots", "{dir}");
     }
-    let twice = place.start_error(&["a", "etc/../a"]);
-    assert!(twice.contains("same directory"), "{twice}");
 }
 
 #[test]
@@ -211,7 +209,7 @@ fn a_file_below_a_directory_that_is_served_stops_the_start() {
         for root in [["--ro", "b"], ["--rw", "b"], ["--ro", "."]] {
             let line = place.start_error(&["--config", file, root[0], root[1]]);
             assert!(line.starts_with("invalid-argument: root ") && line.contains("kept outside of all roots"), "{line}");
-            assert!(line.contains(&format!("configuration file: {}", place.base.join(file).display())), "{line}");
+            assert!(line.contains(&format!("(the configuration file: {})", place.base.join(file).display())), "{line}");
         }
         assert_eq!(place.read(&["--config", file, "c"], "x"), "c/x", "{file}");
     }

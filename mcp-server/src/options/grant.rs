@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cap_roots::Access;
 
 /// A directory that the operator named.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) name: Option<String>,
     pub(crate) path: PathBuf,

@@ -2,13 +2,14 @@
 
 mod grant;
 mod http;
+mod misuse;
 mod walks;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cap_roots::{Access, Operation, config};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
@@ -27,7 +28,7 @@ pub(crate) use walks::Walks;
 #[command(name = "cap-roots-mcp", version, max_term_width = 110, after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// Directory to serve, read-write. Paths that a client gives without a leading slash start at the first directory.
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     dirs: Vec<PathBuf>,
 
     /// Directory to serve read-write, with an optional name (a-z 0-9 . _ -) for root://NAME/ paths. Write ./a=b for a directory that
@@ -61,8 +62,8 @@ pub(crate) struct Options {
     disable_tools: Vec<String>,
 
     /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
-    /// or for the same directory takes the place of the file's, and --protect, --client-roots, --tools and limits count that are given here. Rules of both hold; so do
-    /// --disable-tools, --no-delete and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
+    /// or for the same directory takes the place of the file's, with its access, rules, no_delete and end, and --protect, --client-roots, --tools
+    /// and limits count that are given here. Rules for all directories of both hold; so do --disable-tools, --no-delete and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
     #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
     pub(crate) config: Option<PathBuf>,
 
@@ -114,19 +115,19 @@ pub(crate) struct Options {
     color: Color,
 
     /// Most bytes of text in one answer, over all files of the call. Larger files are read in pages.
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_text_bytes: u64,
 
     /// Largest file that read_media_file or a resource answers, in bytes before base64.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_media_bytes: u64,
 
     /// Longest time that a call may take before it is answered with timeout, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub(crate) max_seconds: u64,
 
     /// Most entries in one listing or tree, and most matches of one search.
-    #[arg(long, value_name = "COUNT", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) max_entries: u32,
 
     #[command(flatten)]
@@ -266,6 +267,11 @@ impl Options {
         &self.disable_tools
     }
 
+    /// Whether the command line names a tool so.
+    pub(crate) fn names_tool(&self, name: &str) -> bool {
+        self.tools.iter().flatten().chain(&self.disable_tools).any(|tool| tool == name)
+    }
+
     /// How the server is reached over HTTP, if it is; or the line that says what does not go together.
     pub(crate) fn http(&self) -> Result<Option<Terms>, String> {
         self.http.terms()
@@ -311,9 +317,10 @@ impl Options {
         arguments
     }
 
-    /// Reads the command line; ends the process for `--help`, `--version` and misuse (status 2).
-    pub(crate) fn read() -> (Self, Vec<Grant>) {
-        Self::from_matches(&Self::command().get_matches()).unwrap_or_else(|error| error.exit())
+    /// Reads the command line, or says in one line what is wrong with it; ends the process for `--help` and `--version`.
+    pub(crate) fn read() -> Result<(Self, Vec<Grant>), String> {
+        let read = Self::command().try_get_matches().and_then(|matches| Self::from_matches(&matches));
+        read.map_err(|error| if error.use_stderr() { misuse::line(&error) } else { error.exit() })
     }
 
     fn from_matches(matches: &ArgMatches) -> Result<(Self, Vec<Grant>), clap::Error> {

@@ -21,7 +21,7 @@ pub(crate) struct Walks {
     pub(crate) gitignore: bool,
 
     /// How many levels down trees and searches go.
-    #[arg(long, value_name = "LEVELS", default_value_t = DEPTH, value_parser = clap::value_parser!(u32).range(1..=512), help_heading = "Limits")]
+    #[arg(long, value_name = "LEVELS", allow_negative_numbers = true, default_value_t = DEPTH, value_parser = clap::value_parser!(u32).range(1..=512), help_heading = "Limits")]
     pub(crate) max_depth: u32,
 }
 

@@ -13,8 +13,8 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Reads the names, or says which is none.
-    pub(crate) fn of<'a>(only: Option<&[String]>, without: impl Iterator<Item = &'a String>) -> Result<Self, String> {
+    /// Reads the names; or that which is none, and the line that says so.
+    pub(crate) fn of<'a>(only: Option<&[String]>, without: impl Iterator<Item = &'a String>) -> Result<Self, (String, String)> {
         let only = only.map(|names| names.iter().map(tool).collect()).transpose()?;
         Ok(Self { only, without: without.map(tool).collect::<Result<_, _>>()? })
     }
@@ -24,16 +24,18 @@ impl Chosen {
     }
 }
 
-fn tool(typed: &String) -> Result<&'static str, String> {
+fn tool(typed: &String) -> Result<&'static str, (String, String)> {
     let names = || TOOLS.iter().map(|tool| tool.name);
-    names().find(|name| name == typed).ok_or_else(|| {
+    // A list may have blanks behind its commas.
+    names().find(|name| *name == typed.trim()).ok_or_else(|| {
         let near: Vec<_> = names().filter(|name| is_near(typed, name)).collect();
         let near = if near.is_empty() { String::new() } else { format!("; meant may be {}", near.join(" or ")) };
         let all: Vec<_> = names().collect();
-        format!(
+        let line = format!(
             "invalid-argument: there is no tool {typed:?} to switch on or off{near}; the tools are {}; correct the name",
             all.join(", ")
-        )
+        );
+        (typed.clone(), line)
     })
 }
 
