@@ -187,13 +187,20 @@ impl Settings {
                     .open()
                     .is_err_and(|error| error.kind() == ErrorKind::NotADirectory)
         };
+        let is_first = self.grants.first().is_some_and(is_file);
         let (files, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.grants).into_iter().partition(is_file);
         if files.is_empty() || rest.is_empty() {
             self.grants = files.into_iter().chain(rest).collect();
             return false;
         }
+        // Where a relative path leads must not change unseen.
+        let start = rest
+            .first()
+            .filter(|_| is_first)
+            .map(|next| format!("; paths that clients give without a leading slash start at {}", shown(next.path())));
         for file in &files {
-            tracing::warn!("{} is not a directory, and is not served; name a directory", shown(file.path()));
+            let start = start.as_deref().unwrap_or_default();
+            tracing::warn!("{} is not a directory, and is not served{start}; name a directory", shown(file.path()));
         }
         self.grants = rest;
         true

@@ -117,6 +117,7 @@ fn a_file_among_directories_is_told_and_left_out() {
         let (out, err, status) = run(&base, &[LIST, &arguments].concat());
         assert_eq!((status, out.lines().count(), err.lines().count()), (0, 2, 1), "{out}{err}");
         assert!(err.contains("p/a.txt is not a directory, and is not served"), "{err}");
+        assert_eq!(err.contains("without a leading slash start at p;"), arguments[1] == "p", "{err}");
     }
     for arguments in [&["p/a.txt"][..], &["p/a.txt", "p/a.txt"]] {
         assert!(refused(&base, &[LIST, arguments].concat()).starts_with("not-a-directory: "));

@@ -25,7 +25,7 @@ pub(super) fn line(error: &clap::Error) -> String {
             of(ContextKind::ValidValue).join(", ")
         ),
         ErrorKind::ValueValidation => format!("{name} cannot be {value:?}; {}", form(&option, error)),
-        ErrorKind::ArgumentConflict if of(ContextKind::PriorArg).iter().any(|prior| *prior == option) => {
+        ErrorKind::ArgumentConflict if of(ContextKind::PriorArg).contains(&option) => {
             format!("{name} is given twice; give it once")
         }
         ErrorKind::ArgumentConflict => {

@@ -160,7 +160,8 @@ list_allowed_directories.
 Tools that write, offered where a directory allows it: write_file, edit_file, append_file,
 create_directory, move_file, copy_file, delete_file, delete_directory.
 
-A directory that is missing is reported and does not stop the others. Logs go to standard error (RUST_LOG=debug for more).";
+A directory that is missing, or is a file, is reported and does not stop the others; one that is given twice is served once.
+Logs go to standard error (RUST_LOG=debug for more).";
 
 /// When there are colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
