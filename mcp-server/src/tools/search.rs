@@ -44,7 +44,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     let mut count = 0;
     while let Some(step) = walking.next()? {
         let Step::Entry(found) = step else { continue };
-        if !globs.fits(found.path()) {
+        if !globs.fits(found.path(), found.is_dir()) {
             continue;
         }
         if most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| count >= most)) {
@@ -84,7 +84,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
 fn hint(context: &Context, pattern: &str) -> Option<String> {
     const CONTENTS: &str = "search_file_contents";
     let wild = pattern.contains(['*', '?', '[', '{']);
-    if wild && !pattern.contains("**") && !pattern.contains('/') {
+    if wild && !pattern.contains("**") && !pattern.trim_end_matches('/').contains('/') {
         return Some(format!(
             "A pattern with a wildcard and without a slash fits directly in the directory; **/{} fits at any depth.",
             cap_roots::escape(pattern)

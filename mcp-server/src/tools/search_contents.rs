@@ -83,6 +83,10 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     let pattern = Pattern::parse(arguments.text("pattern")?, meaning)?;
     let hint = hint(context, arguments.text("pattern")?, &pattern);
     let include = arguments.texts_if_given("include", GLOBS)?;
+    if let Some(glob) = include.iter().find(|glob| glob.ends_with('/')) {
+        return Err(Error::invalid_argument(format!("in \"include\", the glob {glob:?} ends with a slash: it fits no file"))
+            .advise("write ** behind it for the files in that directory"));
+    }
     let include =
         (!include.is_empty()).then(|| Globs::of("include", &include, Anchor::WithoutSlashFloats, ask.fold())).transpose()?;
     let lines = arguments.number("contextLines", CONTEXT)?.unwrap_or(0);
@@ -147,7 +151,7 @@ impl Searching<'_> {
     fn below(&mut self, mut walking: Walking<'_>, include: Option<&Globs>) -> Result<Report> {
         while let Some(step) = walking.next()? {
             let Step::Entry(entry) = step else { continue };
-            if entry.is_dir() || include.is_some_and(|globs| !globs.fits(entry.path())) {
+            if entry.is_dir() || include.is_some_and(|globs| !globs.fits(entry.path(), false)) {
                 continue;
             }
             match entry.entry().file_type() {

@@ -67,8 +67,8 @@ impl Excludes {
         Ok(Self { globs, contents: Globs::of(NAME, &anchored, anchor, fold)? })
     }
 
-    pub(super) fn judge(&self, path: &Path) -> Leave {
-        match (self.globs.fits(path), self.contents.fits(path)) {
+    pub(super) fn judge(&self, path: &Path, is_dir: bool) -> Leave {
+        match (self.globs.fits(path, is_dir), self.contents.fits(path, is_dir)) {
             (true, _) => Leave::Out(Why::Excluded),
             (false, true) => Leave::Content,
             (false, false) => Leave::In,
@@ -122,7 +122,7 @@ mod tests {
 
     fn excludes(globs: &[&str]) -> impl Fn(&str) -> Leave {
         let excludes = Excludes::of(globs, Anchor::PlainNamesFloat, false).unwrap();
-        move |path| excludes.judge(Path::new(path))
+        move |path: &str| excludes.judge(Path::new(path.trim_end_matches('/')), path.ends_with('/'))
     }
 
     /// Catches: a directory that is listed although all that is in it is left out, or not listed although only a part is.
@@ -141,6 +141,10 @@ mod tests {
             assert_eq!(judge(path), want, "{path}");
         }
         assert_eq!(excludes(&["**"])("a"), Leave::Out(Why::Excluded));
+        // A slash at the end: the directory and all that is in it, and no file of that name.
+        let judge = excludes(&["target/"]);
+        assert_eq!((judge("target/"), judge("x/target/")), (Leave::Out(Why::Excluded), Leave::Out(Why::Excluded)));
+        assert_eq!(judge("target"), Leave::In);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Globs over the paths of a walk, with the meaning that the reference server's users rely on: `*`, `?` and `[a-z]` stand within a
-//! name, `**` for any number of names, `{a,b}` for one of several; names that begin with a dot are names.
+//! name, `**` for any number of names, `{a,b}` for one of several; names that begin with a dot are names. A slash at the end means
+//! directories only, as in lists of files to ignore.
 //!
 //! May touch: nothing. A glob becomes a regular expression without counts, so that matching is linear and its size is bounded.
 
@@ -32,6 +33,8 @@ pub(crate) enum Anchor {
 
 impl Anchor {
     fn floats(self, glob: &str) -> bool {
+        // One at the end says what kind of entry is meant, and not where it lies.
+        let glob = glob.trim_end_matches('/');
         match self {
             Anchor::PlainNamesFloat => !glob.contains(['*', '?', '[', '{', '/', '\\']),
             // A slash at the front anchors, as in lists of files to ignore.
@@ -41,10 +44,11 @@ impl Anchor {
     }
 }
 
-/// Some globs as one.
+/// Some globs as one. Those that end with a slash fit directories only.
 #[derive(Clone, Debug)]
 pub(crate) struct Globs {
-    regex: Option<Regex>,
+    all: Option<Regex>,
+    directories: Option<Regex>,
     fold: bool,
 }
 
@@ -55,28 +59,33 @@ impl Globs {
     /// `invalid-argument` that says what is wrong with which glob.
     pub(crate) fn of(argument: &str, globs: &[&str], anchor: Anchor, fold: bool) -> Result<Self> {
         let wrong = |glob: &str, what: &str| Error::invalid_argument(format!("in {argument:?}, the glob {glob:?} {what}"));
-        let mut patterns = Vec::with_capacity(globs.len());
+        let (mut all, mut directories) = (Vec::new(), Vec::new());
         for glob in globs {
             let pattern = pattern(glob, anchor, fold).map_err(|what| wrong(glob, what).advise("correct the glob"))?;
-            patterns.push(pattern);
+            if glob.ends_with('/') { directories.push(pattern) } else { all.push(pattern) }
         }
-        if patterns.is_empty() {
-            return Ok(Self { regex: None, fold });
-        }
-        let config =
-            Regex::config().nfa_size_limit(Some(PROGRAM)).which_captures(regex_automata::nfa::thompson::WhichCaptures::None);
-        match Regex::builder().configure(config).build_many(&patterns) {
-            Ok(regex) => Ok(Self { regex: Some(regex), fold }),
-            Err(_) => {
-                Err(wrong(globs.first().unwrap_or(&""), "or one behind it cannot be read").advise("give fewer or simpler globs"))
-            }
-        }
+        let too_much =
+            || wrong(globs.first().unwrap_or(&""), "or one behind it cannot be read").advise("give fewer or simpler globs");
+        let built = |patterns| built(patterns).map_err(|_| too_much());
+        Ok(Self { all: built(&all)?, directories: built(&directories)?, fold })
     }
 
     /// Whether one of them fits a path below the directory that is walked. Bytes that are no text count as one unknown character.
-    pub(crate) fn fits(&self, path: &Path) -> bool {
-        self.regex.as_ref().is_some_and(|regex| regex.is_match(&*form(&path.to_string_lossy(), self.fold)))
+    pub(crate) fn fits(&self, path: &Path, is_dir: bool) -> bool {
+        let fits = |regex: &Option<Regex>| {
+            regex.as_ref().is_some_and(|regex| regex.is_match(&*form(&path.to_string_lossy(), self.fold)))
+        };
+        fits(&self.all) || (is_dir && fits(&self.directories))
     }
+}
+
+fn built(patterns: &[String]) -> std::result::Result<Option<Regex>, Box<regex_automata::meta::BuildError>> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let config =
+        Regex::config().nfa_size_limit(Some(PROGRAM)).which_captures(regex_automata::nfa::thompson::WhichCaptures::None);
+    Regex::builder().configure(config).build_many(patterns).map(Some).map_err(Box::new)
 }
 
 /// Text as it is compared: in one Unicode form, whatever the disk and the caller have, and in one case if that does not count.
@@ -100,13 +109,9 @@ fn pattern(glob: &str, anchor: Anchor, fold: bool) -> Parsed<String> {
             r"begins with !, which would turn it round; leave names out with excludePatterns, or write \! for such a name",
         );
     }
-    let extended = ["@(", "+(", "!(", "?(", "*("].iter().any(|mark| glob.contains(mark));
-    if extended && glob.contains('|') {
-        return Err("has a group such as +(a|b), which is not known; write {a,b}");
-    }
     let floats = anchor.floats(glob);
     let bare = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
-    let bare = bare.strip_prefix('/').unwrap_or(bare);
+    let bare = bare.trim_start_matches('/');
     if bare.is_empty() {
         return Err("is empty");
     }
@@ -129,6 +134,9 @@ impl Parser<'_> {
                 return Ok(());
             }
             self.rest.next();
+            if matches!(c, '*' | '?' | '+' | '@' | '!') && self.is_group() {
+                return Err(r"has a group such as +(a|b), which is not known; write {a,b}, or \( for the character itself");
+            }
             match c {
                 '*' => self.stars(nested, starts),
                 '?' => self.out.push_str("[^/]"),
@@ -138,11 +146,24 @@ impl Parser<'_> {
                     let escaped = self.rest.next().ok_or("ends with a backslash")?;
                     self.literal(escaped);
                 }
+                '/' => self.slash(),
                 c => self.literal(c),
             }
             starts = c == '/';
         }
         if nested > 0 { Err("has a { without its }") } else { Ok(()) }
+    }
+
+    /// Several are one, as in paths.
+    fn slash(&mut self) {
+        while self.rest.next_if_eq(&'/').is_some() {}
+        self.out.push('/');
+    }
+
+    /// Whether a group in parentheses follows.
+    fn is_group(&self) -> bool {
+        let mut ahead = self.rest.clone().skip_while(|c| *c == '*');
+        ahead.next() == Some('(') && ahead.any(|c| c == ')')
     }
 
     fn literal(&mut self, c: char) {
@@ -166,6 +187,7 @@ impl Parser<'_> {
             self.out.push_str("(?s:.+)");
         } else {
             // The slash is a part of it, so that there may be no name at all.
+            while self.rest.next_if_eq(&'/').is_some() {}
             self.out.push_str("(?s:.*/)?");
             if let Some('*') = self.rest.peek() {
                 self.rest.next();
@@ -254,8 +276,10 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
+    /// A path that ends with a slash is that of a directory.
     fn fits(glob: &str, path: &str) -> bool {
-        Globs::of("pattern", &[glob], Anchor::PlainNamesFloat, false).unwrap().fits(Path::new(path))
+        let globs = Globs::of("pattern", &[glob], Anchor::PlainNamesFloat, false).unwrap();
+        globs.fits(Path::new(path.trim_end_matches('/')), path.ends_with('/'))
     }
 
     /// Catches: a glob over the last name only, a star that goes over slashes, names with a dot left out, bytes counted as characters.
@@ -280,7 +304,6 @@ mod tests {
             ("caf?", "café", true),
             ("caf?", "cafe\u{301}", true),
             ("caf[é]", "cafe\u{301}", true),
-            ("?", "/", false),
             ("a[+-9]b", "a/b", false),
             ("a[!x]b", "a/b", false),
             ("[]a]", "]", true),
@@ -302,7 +325,23 @@ mod tests {
             ("/users.go", "a/users.go", false),
             ("./users.go", "users.go", true),
             ("a/users.go", "x/a/users.go", false),
-            ("docs/", "docs", true),
+            ("docs/", "docs/", true),
+            ("docs/", "docs", false),
+            ("docs/", "x/docs/", true),
+            ("./docs/", "x/docs/", false),
+            ("*/", "docs/", true),
+            ("*/", "a.md", false),
+            ("**/", "x/docs/", true),
+            ("**/", "x/a.md", false),
+            ("docs", "docs/", true),
+            ("docs//a.md", "docs/a.md", true),
+            ("**//a.md", "x/a.md", true),
+            ("docs/**//a.md", "docs/a.md", true),
+            (".//docs//*", "docs/a", true),
+            ("//docs", "docs", true),
+            (r"*\(1).txt", "a (1).txt", true),
+            ("[*](1).txt", "*(1).txt", true),
+            ("a+(", "a+(", true),
             ("*\n*", "a\nb", true),
             ("x.y", "xay", false),
         ] {
@@ -316,14 +355,14 @@ mod tests {
             [("docs", "x/docs", true), ("a/b", "x/a/b", true), ("*.txt", "x/a.txt", false), ("/docs", "x/docs", false)]
         {
             let globs = Globs::of("excludePatterns", &[glob], Anchor::WithoutStarFloats, false).unwrap();
-            assert_eq!(globs.fits(Path::new(path)), want, "{glob:?} {path:?}");
+            assert_eq!(globs.fits(Path::new(path), false), want, "{glob:?} {path:?}");
         }
     }
 
     #[test]
     fn case_is_folded_if_asked() {
         let globs = Globs::of("pattern", &["**/*STRASSE[A-Z]É*"], Anchor::PlainNamesFloat, true).unwrap();
-        assert!(globs.fits(Path::new("x/HauptstrasseQe\u{301}.PDF")));
+        assert!(globs.fits(Path::new("x/HauptstrasseQe\u{301}.PDF"), false));
         assert!(!fits("*A*", "a"));
     }
 
@@ -332,7 +371,7 @@ mod tests {
     fn malformed_globs_are_errors() {
         let long = "a".repeat(LENGTH + 1);
         let deep = "{a,".repeat(NESTED + 1) + &"}".repeat(NESTED + 1);
-        for glob in ["[", "[a", "[]", "{a,b", "a\\", "", "/", "!a", "+(a|b)", "[z-a]", "[[:alpha:]]", "{1..3}", &long, &deep] {
+        for glob in ["[", "[a", "[]", "{a,b", "a\\", "", "/", "!a", "+(a|b)", "*(foo)", "**(foo)", "?(foo)", "x!(foo)", "x/@(foo).c", "{a,+(b)}", "[z-a]", "[[:alpha:]]", "{1..3}", &long, &deep] {
             let error = Globs::of("pattern", &[glob], Anchor::PlainNamesFloat, false).unwrap_err();
             assert_eq!(error.code(), "invalid-argument", "{glob}");
             assert!(error.to_string().contains("\"pattern\", the glob"), "{error}");

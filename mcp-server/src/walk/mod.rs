@@ -229,7 +229,7 @@ impl<'a> Walking<'a> {
     }
 
     fn leave(&mut self, entry: &Entry, path: &Path, depth: usize, is_dir: bool) -> Result<Leave> {
-        let leave = self.ask.excludes().judge(path);
+        let leave = self.ask.excludes().judge(path, is_dir);
         if leave != Leave::In {
             return Ok(leave);
         }
