@@ -133,6 +133,7 @@ async fn bad_arguments_are_named() {
         ("case_insensitive", json!(true)),
         ("include", json!("*.rs")),
         ("include", json!(["["])),
+        ("include", json!(["src/"])),
         ("excludePatterns", json!([1])),
         ("contextLines", json!(21)),
         ("contextLines", json!(-1)),

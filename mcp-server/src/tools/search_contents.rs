@@ -109,17 +109,17 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         hint,
         passed: Passed::default(),
     };
-    let report = match context.roots.open(ask.path()) {
-        Ok(file) => {
-            let label = ask.label(context)?;
-            let within = ask.within_file(context)?;
-            let cut = searching.file(file, &label, within).map_err(|error| error.about(&label))?;
-            ask.report_of_file(context, cut)
-        }
-        Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            searching.below(Walking::start(context, work, ask)?, include.as_ref())?
-        }
-        Err(error) => return Err(error),
+    // Asked first, so that the audit log has no refusal of what nobody meant; what may not be read is refused as such. If it changes
+    // meanwhile, what it is taken for is refused.
+    let may_read = context.roots.explain(ask.path(), Operation::Open).verdict().is_ok();
+    let report = if may_read && context.roots.metadata(ask.path())?.is_dir() {
+        searching.below(Walking::start(context, work, ask)?, include.as_ref())?
+    } else {
+        let file = context.roots.open(ask.path())?;
+        let label = ask.label(context)?;
+        let within = ask.within_file(context)?;
+        let cut = searching.file(file, &label, within).map_err(|error| error.about(&label))?;
+        ask.report_of_file(context, cut)
     };
     Ok(searching.answer(&report))
 }
