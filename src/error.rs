@@ -162,6 +162,7 @@ pub(crate) enum Detail {
     RootName,
     NestedRoot { outer: String },
     NotADirectoryRoot,
+    NamedAsDirectory,
     HoldsKeptFile,
     TooWide,
     ThroughRoot,
@@ -212,6 +213,7 @@ impl fmt::Display for Detail {
                 write!(f, "it lies inside root {}, and by which names cannot be told", text::quoted(outer))
             }
             Detail::NotADirectoryRoot => f.write_str("it is a file"),
+            Detail::NamedAsDirectory => f.write_str("a slash calls it one"),
             Detail::TooWide => {
                 f.write_str("the top of a disk, the home directory and what lies above it are not taken from a client")
             }
@@ -386,6 +388,9 @@ impl fmt::Display for Error {
         }
         match detail {
             Some(Detail::NotADirectoryRoot) => f.write_str(" is not a directory")?,
+            Some(Detail::NamedAsDirectory) => {
+                return write!(f, " is called a directory, by a slash at its end or in a link; {mend}");
+            }
             _ => write!(f, " {}", kind.predicate())?,
         }
         if let Some(detail) = detail {

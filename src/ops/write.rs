@@ -9,7 +9,7 @@ use cap_std::fs::Metadata;
 
 use crate::access::{Access, Operation};
 use crate::change::{self, Snapshot, Temp};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::file::File;
 use crate::identity::Identity;
 use crate::ops::{check_creatable, io, slot};
@@ -159,6 +159,10 @@ pub(crate) fn target_of(path: &RelPath) -> Want {
     if path.must_be_dir() { Want::Name } else { Want::Target }
 }
 
+fn named_as_directory() -> Error {
+    Error::detailed(ErrorKind::IsADirectory, Detail::NamedAsDirectory).advise("leave out the slash to name a file")
+}
+
 /// The path, or the text of the last link, does not call it a directory.
 pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
     if !slot.must_be_dir {
@@ -167,7 +171,7 @@ pub(crate) fn called_file(slot: &Slot, want: Want) -> Result<()> {
     match slot.see()? {
         Some(seen) if want == Want::Target && !seen.metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
         Some(seen) if seen.metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        _ => Err(Error::from(ErrorKind::IsADirectory).advise("leave out the slash at its end, which calls it one")),
+        _ => Err(named_as_directory()),
     }
 }
 
@@ -191,7 +195,7 @@ pub(crate) fn create_new(place: Place, path: RelPath) -> Result<File> {
 
 fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metadata)> {
     if slot.must_be_dir {
-        return Err(ErrorKind::IsADirectory.into());
+        return Err(named_as_directory());
     }
     if slot.see()?.is_some() {
         return Err(ErrorKind::AlreadyExists.into());
