@@ -13,14 +13,19 @@ impl Arguments {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn text(&self, name: &str) -> Result<&str> {
-        let value = self.get(name).ok_or_else(|| {
+    /// What is given, or that it is missing, with what there is instead.
+    fn needed(&self, name: &str) -> Result<&Value> {
+        self.get(name).ok_or_else(|| {
             let given = self.0.iter().filter(|(_, value)| !value.is_null());
             let given: Vec<_> = given.map(|(name, _)| format!("{name:?}")).collect();
             let given = if given.is_empty() { String::new() } else { format!("; given: {}", given.join(", ")) };
             Error::invalid_argument(format!("{name:?} is missing{given}"))
-        })?;
-        value.as_str().ok_or_else(|| Error::invalid_argument(format!("{name:?} must be a string")))
+        })
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<&str> {
+        let wrong = || Error::invalid_argument(format!("{name:?} must be a string"));
+        self.needed(name)?.as_str().ok_or_else(wrong)
     }
 
     /// Text, if it is given.
@@ -39,7 +44,7 @@ impl Arguments {
     /// A list of at least one and at most `most` strings.
     pub(crate) fn texts(&self, name: &str, most: usize) -> Result<Vec<&str>> {
         let wrong = || Error::invalid_argument(format!("{name:?} must be a list of 1 to {most} strings"));
-        let values = self.get(name).and_then(Value::as_array).ok_or_else(wrong)?;
+        let values = self.needed(name)?.as_array().ok_or_else(wrong)?;
         if values.is_empty() || values.len() > most {
             return Err(wrong());
         }
@@ -49,7 +54,7 @@ impl Arguments {
     /// A list of objects, which may be empty.
     pub(crate) fn objects(&self, name: &str) -> Result<Vec<Arguments>> {
         let wrong = || Error::invalid_argument(format!("{name:?} must be a list of objects"));
-        let values = self.get(name).and_then(Value::as_array).ok_or_else(wrong)?;
+        let values = self.needed(name)?.as_array().ok_or_else(wrong)?;
         values.iter().map(|value| value.as_object().cloned().map(Arguments).ok_or_else(wrong)).collect()
     }
 
@@ -142,9 +147,13 @@ mod tests {
         let empty = arguments(json!({ "path": 5, "paths": [], "sortBy": "date" }));
         assert!(empty.text("path").unwrap_err().to_string().contains("\"path\" must be a string"));
         assert!(empty.text("other").unwrap_err().to_string().contains("\"other\" is missing"));
-        assert!(empty.texts("paths", 3).is_err());
+        assert!(empty.texts("paths", 3).unwrap_err().to_string().contains("\"paths\" must be a list of 1 to 3"));
+        for missing in [empty.texts("other", 3).map(drop), empty.objects("other").map(drop)] {
+            let missing = missing.unwrap_err().to_string();
+            assert!(missing.contains("\"other\" is missing; given: \"path\", \"paths\", \"sortBy\""), "{missing}");
+        }
         assert!(empty.objects("path").unwrap_err().to_string().contains("\"path\" must be a list of objects"));
-        assert!(empty.objects("other").is_err() && empty.objects("paths").unwrap().is_empty());
+        assert!(empty.objects("paths").unwrap().is_empty());
         assert!(empty.flag("path").unwrap_err().to_string().contains("\"path\" must be true or false"));
         assert!(!empty.flag("other").unwrap());
         assert!(empty.choice("sortBy", &["name", "size"]).unwrap_err().to_string().contains("name, size"));

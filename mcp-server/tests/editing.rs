@@ -58,7 +58,7 @@ async fn what_is_not_clear_is_refused() {
         for (before, edits, want, part) in [
             ("x = 1\nx = 1\n", edit("x = 1", "x = 2"), "ambiguous", "fits in 2 places, in lines 1, 2"),
             ("x = 1\n", edit("", "Z"), "invalid-argument", "the old text is empty"),
-            ("x = 1\n", edit("x = 1", "x = 1"), "invalid-argument", "are the same"),
+            ("a\n", Value::Null, "invalid-argument", "\"edits\" is missing; given: \"dryRun\", \"path\""),
             ("a\n\tb\n", edit("a\n    b", "c"), "no-match", "line"),
             ("def f():\n    if a:\n        return 1\n", edit("if a:\nreturn 1", "if b:\nreturn 2"), "no-match", "8 spaces"),
             (
@@ -134,6 +134,35 @@ async fn edits_at_once_all_survive() {
         }
         client.cancel().await.unwrap();
     }
+}
+
+/// Catches: one edit without effect that spoils the others, or that is answered as if it had one; a file that is written for nothing; the texts
+/// of an edit beside the list, which are not seen.
+#[tokio::test]
+async fn an_edit_without_effect_is_told_and_spoils_nothing() {
+    let (_folder, ws) = workspace();
+    let file = format!("{ws}/a.txt");
+    let client = client(eras()[0].clone(), &[&ws]).await;
+    let same = json!({ "oldText": "two", "newText": "two" });
+    let time = || fs::metadata(&file).unwrap().modified().unwrap();
+    let before = time();
+    let answer = call(&client, "edit_file", json!({ "path": "a.txt", "edits": [same] })).await;
+    assert!(text(&answer).ends_with("modified\n```\n\n"), "{}", text(&answer));
+    assert!(answer.content[1].as_text().unwrap().text.starts_with("[The edit changes nothing: its new text is the old one"));
+    assert_eq!(time(), before);
+    let edits = json!([{ "oldText": "one", "newText": "1" }, same, { "oldText": "three", "newText": "3" }]);
+    let answer = call(&client, "edit_file", json!({ "path": "a.txt", "edits": edits })).await;
+    assert_eq!(fs::read_to_string(&file).unwrap(), "1\ntwo\n3\n");
+    assert!(answer.content[1].as_text().unwrap().text.starts_with("[Of 3 edits these change nothing: 2. "));
+    for arguments in [
+        json!({ "path": "a.txt", "oldText": "two", "newText": "2" }),
+        json!({ "path": "a.txt", "oldText": "two", "newText": "2", "edits": [] }),
+    ] {
+        let answer = call(&client, "edit_file", arguments).await;
+        assert_eq!(code(&answer).as_deref(), Some("invalid-argument"));
+        assert!(text(&answer).contains("belong in \"edits\"") && text(&answer).contains("[{\"oldText\": "), "{}", text(&answer));
+    }
+    client.cancel().await.unwrap();
 }
 
 /// A diff over the answer's limit is cut, and the edit is made all the same.

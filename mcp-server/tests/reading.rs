@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{SERVER, call, client, code, eras, text, workspace};
+use support::{SERVER, call, client, code, eras, offered, text, workspace};
 
 /// Every way to write a path to the same file, through both eras; and ways to one outside.
 #[tokio::test]
@@ -67,6 +67,28 @@ async fn bad_arguments_and_unknown_tools_are_answers_that_a_model_can_read() {
         ] {
             let answer = call(&client, tool, arguments.clone()).await;
             assert_eq!(code(&answer).as_deref(), Some("invalid-argument"), "{tool} {arguments}");
+        }
+        let answer = call(&client, "read_multiple_files", json!({ "path": "a.txt", "files": null })).await;
+        assert!(text(&answer).contains("\"paths\" is missing; given: \"path\";"), "{}", text(&answer));
+        let answer = call(&client, "read_multiple_files", json!({ "paths": ["../x"] })).await;
+        assert!(
+            text(&answer).contains("outside-roots: ") && text(&answer).contains("list_allowed_directories"),
+            "{}",
+            text(&answer)
+        );
+        // More names than a message has room for: the nearest ones first, and none cut in the middle.
+        let long = "x".repeat(500);
+        for (name, near) in
+            [("copy_directory", "copy_file"), ("read-text", "read_text_file"), ("fs_search", "search_files"), (&long, "")]
+        {
+            let answer = call(&client, name, json!({})).await;
+            let said = text(&answer).strip_suffix(" more; call one of them").expect(text(&answer));
+            let (names, more) = said.split_once("; the tools are ").unwrap().1.rsplit_once(" and ").unwrap();
+            let names: Vec<_> = names.split(", ").collect();
+            let offered = offered(&client).await;
+            assert!(names.iter().all(|name| offered.iter().any(|tool| tool == name)), "{names:?}");
+            assert_eq!(names.len() + more.parse::<usize>().unwrap(), offered.len());
+            assert!(names.iter().take(3).any(|name| near.is_empty() || *name == near), "{name}: {names:?}");
         }
         let answer = call(&client, "read_text_file", json!({ "path": "a.txt", "bogus": 1, "head": null })).await;
         assert_eq!(text(&answer), "one\ntwo\nthree\n");
@@ -182,6 +204,34 @@ async fn a_long_listing_is_cut_visibly() {
     let notice = answer.content[1].as_text().unwrap();
     assert_eq!(notice.text, "[Cut at the limit of 5 entries; the directory has more.]");
     client.cancel().await.unwrap();
+}
+
+/// The one rule for programs: what is said of an answer is in `_meta`, whatever the tool. Catches: a line in the text of a file that is not in
+/// the file, a notice that is lost where only the structured form is shown of a list that was cut, a notice where there is nothing to say.
+#[tokio::test]
+async fn a_notice_is_told_from_content() {
+    let (_folder, ws) = workspace();
+    for era in eras() {
+        let client = client(era, &["--max-text-bytes", "30", &ws]).await;
+        for (tool, arguments, between) in [
+            ("read_text_file", json!({ "path": "a.txt", "limit": 1 }), None),
+            ("directory_tree", json!({ "path": "." }), None),
+            ("search_files", json!({ "path": ".", "pattern": "**", "maxResults": 1 }), Some("\n")),
+            ("search_file_contents", json!({ "path": ".", "pattern": "t", "maxResults": 1 }), Some("\n")),
+            ("list_directory", json!({ "path": "." }), Some("\n")),
+            ("read_multiple_files", json!({ "paths": ["a.txt", "a.txt", "a.txt", "a.txt"] }), Some("\n---\n")),
+        ] {
+            let answer = call(&client, tool, arguments).await;
+            let notice = answer.meta.as_ref().expect(tool).0["cap-roots/notice"].as_str().unwrap();
+            assert_eq!(answer.content[1].as_text().unwrap().text, format!("[{notice}]"), "{tool}");
+            let shown = between.map_or(String::new(), |between| format!("{between}[{notice}]"));
+            let structured = serde_json::to_value(answer.structured_content.as_ref().unwrap()).unwrap();
+            assert_eq!(structured, json!({ "content": format!("{}{shown}", text(&answer)) }), "{tool}");
+        }
+        let whole = call(&client, "read_text_file", json!({ "path": "a.txt" })).await;
+        assert!(whole.content.len() == 1 && whole.meta.is_none_or(|meta| !meta.0.contains_key("cap-roots/notice")));
+        client.cancel().await.unwrap();
+    }
 }
 
 /// Catches: labels and refusals that no limit counts, and labels that forge a part of the answer.

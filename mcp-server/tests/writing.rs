@@ -161,6 +161,7 @@ async fn refusals_have_codes_and_change_nothing() {
     for (tool, arguments, want, part) in [
         ("write_file", write("sub"), "is-a-directory", "\"sub\" "),
         ("write_file", write("sub/"), "is-a-directory", ""),
+        ("write_file", write("new/"), "is-a-directory", "is called a directory, by a slash at its end"),
         ("write_file", write("."), "is-a-directory", ""),
         ("write_file", write("missing/x"), "not-found", "create_directory"),
         ("write_file", write("a.txt/x"), "not-a-directory", ""),
@@ -171,14 +172,17 @@ async fn refusals_have_codes_and_change_nothing() {
         ("write_file", write(&"x".repeat(300)), "invalid-path", ""),
         ("append_file", write("a.txt"), "hard-linked", "write it as a new file"),
         ("append_file", write("sub"), "is-a-directory", ""),
-        ("create_directory", json!({ "path": "a.txt" }), "already-exists", ""),
+        ("edit_file", json!({ "path": "none", "edits": [] }), "not-found", "write_file creates a file"),
+        ("create_directory", json!({ "path": "a.txt" }), "already-exists", "something that is no directory has this name"),
         ("create_directory", json!({ "path": "a.txt/x" }), "not-a-directory", ""),
         ("move_file", pair("a.txt", "sub/b.md"), "already-exists", "\"sub/b.md\" "),
         ("move_file", pair("a.txt", "abs"), "already-exists", "\"abs\" "),
+        ("move_file", pair("a.txt", "sub"), "already-exists", "give the new name below it: DIR/NAME"),
         ("move_file", pair("missing", "n"), "not-found", "\"missing\" "),
         ("move_file", pair("a.txt", "missing/n"), "not-found", "\"missing/n\" "),
         ("move_file", pair("sub", "sub/deeper/x"), "invalid-argument", ""),
         ("move_file", pair("a.txt", "../n"), "outside-roots", "\"../n\" "),
+        ("move_file", pair("a.txt", "../n"), "outside-roots", "list_allowed_directories lists them"),
         ("copy_file", pair("a.txt", "second"), "already-exists", "\"second\" "),
         ("copy_file", pair("sub", "sub/deeper/x"), "invalid-argument", ""),
         ("copy_file", pair("pipe", "n"), "special-file", "\"pipe\" "),
@@ -191,6 +195,7 @@ async fn refusals_have_codes_and_change_nothing() {
         let answer = call(&client, tool, arguments.clone()).await;
         assert_eq!(code(&answer).as_deref(), Some(want), "{tool} {arguments}: {}", text(&answer));
         assert!(text(&answer).contains(part), "{tool} {arguments}: {}", text(&answer));
+        assert!(!text(&answer).contains("ask for it to be replaced"), "no tool can: {}", text(&answer));
         assert!(!text(&answer).contains(".tmp") && !text(&answer).contains(&ws), "{}", text(&answer));
     }
     assert_eq!(names(&ws), before);

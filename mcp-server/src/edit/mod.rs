@@ -45,14 +45,28 @@ impl fmt::Display for Which {
     }
 }
 
+/// What edits made of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Edited {
+    pub(crate) text: String,
+    /// The numbers, from 1, of edits that fit and changed nothing.
+    pub(crate) idle: Vec<usize>,
+}
+
 /// `text` after all of `edits`, or the refusal of the first that fails. What each edit leaves may have at most `limit` bytes.
-pub(crate) fn apply(text: &str, edits: &[Edit], limit: usize, work: &Work) -> Result<String> {
+pub(crate) fn apply(text: &str, edits: &[Edit], limit: usize, work: &Work) -> Result<Edited> {
     let mut now = Cow::Borrowed(text);
+    let mut idle = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         work.check()?;
-        now = Cow::Owned(one(&now, edit, Which { number: index + 1, count: edits.len() }, limit, work)?);
+        let next = one(&now, edit, Which { number: index + 1, count: edits.len() }, limit, work)?;
+        // The same text again, or one that differs in what stays as the file has it: harmless, and no reason to give up the others.
+        if next == now {
+            idle.push(index + 1);
+        }
+        now = Cow::Owned(next);
     }
-    Ok(now.into_owned())
+    Ok(Edited { text: now.into_owned(), idle })
 }
 
 fn one(text: &str, edit: &Edit, which: Which, limit: usize, work: &Work) -> Result<String> {
@@ -60,10 +74,6 @@ fn one(text: &str, edit: &Edit, which: Which, limit: usize, work: &Work) -> Resu
         return Err(Error::invalid_argument(format!("{which}the old text is empty")).advise(
             "give text that is in the file; to insert, give a line next to the place, and give it again in the new text",
         ));
-    }
-    if edit.old == edit.new {
-        return Err(Error::invalid_argument(format!("{which}the old and the new text are the same"))
-            .advise("correct the new text, or leave the edit out"));
     }
     // Old text that was copied with the mark matches it; any other begins behind it.
     let marked = text.starts_with(MARK);
@@ -90,10 +100,6 @@ fn one(text: &str, edit: &Edit, which: Which, limit: usize, work: &Work) -> Resu
     }
     if out.len() > limit {
         return Err(Error::too_large(u64::try_from(limit).unwrap_or(u64::MAX)).advise("make the new text smaller"));
-    }
-    if out == text {
-        let message = format!("{which}the new text differs from the old in line endings or the byte order mark only");
-        return Err(Error::invalid_argument(message).advise("leave the edit out: both stay as the file has them"));
     }
     Ok(out)
 }

@@ -12,13 +12,13 @@ fn every(old: &str, new: &str) -> Edit {
     Edit { all: true, ..edit(old, new) }
 }
 
-fn applied(text: &str, edits: &[Edit]) -> Result<String> {
+fn applied(text: &str, edits: &[Edit]) -> Result<Edited> {
     apply(text, edits, LIMIT, &Work::default())
 }
 
 #[track_caller]
 fn gives(text: &str, edits: &[Edit], want: &str) {
-    assert_eq!(applied(text, edits).unwrap(), want);
+    assert_eq!(applied(text, edits).unwrap().text, want);
 }
 
 #[track_caller]
@@ -52,9 +52,21 @@ fn edits_build_on_each_other_or_none_is_made() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     refused("x = 1", &[edit("", "Z")], ErrorKind::InvalidArgument, "invalid-argument: the old text is empty");
-    refused("x", &[edit("x", "x")], ErrorKind::InvalidArgument, "are the same");
-    refused("x\r\ny", &[edit("x\ny", "x\r\ny")], ErrorKind::InvalidArgument, "in line endings");
-    refused("\u{feff}x", &[edit("\u{feff}x", "x")], ErrorKind::InvalidArgument, "byte order mark");
+}
+
+/// Catches: one edit without effect that spoils the others, or is not told; and one whose old text is not even there taken for such.
+#[test]
+fn an_edit_without_effect_is_told() {
+    for (text, edits, want, idle) in [
+        ("x", vec![edit("x", "x")], "x", vec![1]),
+        ("x\r\ny", vec![edit("x\ny", "x\r\ny")], "x\r\ny", vec![1]),
+        ("\u{feff}x", vec![edit("\u{feff}x", "x")], "\u{feff}x", vec![1]),
+        ("a b", vec![edit("a", "x"), edit("b", "b"), edit("x", "y")], "y b", vec![2]),
+        ("a", vec![edit("a", "b"), edit("b", "a")], "a", vec![]),
+    ] {
+        assert_eq!(applied(text, &edits).unwrap(), Edited { text: want.to_owned(), idle }, "{edits:?}");
+    }
+    refused("x", &[edit("y", "y")], ErrorKind::NoMatch, "not in the file");
 }
 
 #[test]
@@ -115,7 +127,7 @@ fn growth_is_bounded() {
     let grow = [every("x", &"y".repeat(1000)), every("y", &"z".repeat(1000))];
     assert_eq!(apply(&text, &grow, 999_999, &Work::default()).unwrap_err().kind(), ErrorKind::TooLarge);
     assert_eq!(apply(&text, &grow, 1_000_000, &Work::default()).unwrap_err().kind(), ErrorKind::TooLarge);
-    assert_eq!(apply(&text, &grow[..1], 1_000_000, &Work::default()).unwrap().len(), 1_000_000);
+    assert_eq!(apply(&text, &grow[..1], 1_000_000, &Work::default()).unwrap().text.len(), 1_000_000);
     assert_eq!(apply("ab", &[edit("a", "bc")], 2, &Work::default()).unwrap_err().kind(), ErrorKind::TooLarge);
 }
 
@@ -142,20 +154,20 @@ proptest! {
         before in "[abé\n ]{0,20}", old in "[abé\n ]{0,3}q[abé\n ]{0,3}", after in "[abé\n ]{0,20}", new in "[abX$\n]{0,8}"
     ) {
         let text = format!("{before}{old}{after}");
-        prop_assert_eq!(applied(&text, &[edit(&old, &new)]).unwrap(), text.replacen(&old, &new, 1));
+        prop_assert_eq!(applied(&text, &[edit(&old, &new)]).unwrap().text, text.replacen(&old, &new, 1));
     }
 
     #[test]
     fn all_are_replaced_as_the_standard_library_does(text in "[ab\n]{0,40}", old in "[ab\n]{1,3}", new in "[abX$\n]{0,8}X") {
         let text = format!("{text}{old}");
-        prop_assert_eq!(applied(&text, &[every(&old, &new)]).unwrap(), text.replace(&old, &new));
+        prop_assert_eq!(applied(&text, &[every(&old, &new)]).unwrap().text, text.replace(&old, &new));
     }
 
     #[test]
     fn a_crlf_file_stays_one(text in small(), old in small(), new in small(), all in any::<bool>()) {
         let text = format!("{}\r\n", in_crlf(&text));
         if let Ok(after) = applied(&text, &[Edit { all, ..edit(&old, &new) }]) {
-            prop_assert_eq!(in_crlf(&after), after);
+            prop_assert_eq!(in_crlf(&after.text), after.text);
         }
     }
 
@@ -165,7 +177,7 @@ proptest! {
         let edits = [Edit { all, ..edit(&old, &new) }];
         let text = format!("{text}\n");
         match (applied(&text, &edits), applied(&in_crlf(&text), &edits)) {
-            (Ok(plain), Ok(pairs)) => prop_assert_eq!(in_crlf(&plain), pairs),
+            (Ok(plain), Ok(pairs)) => prop_assert_eq!((in_crlf(&plain.text), plain.idle), (pairs.text, pairs.idle)),
             (Err(plain), Err(pairs)) => prop_assert_eq!(plain.to_string(), pairs.to_string()),
             (plain, pairs) => prop_assert!(false, "{:?} {:?}", plain, pairs),
         }
@@ -174,7 +186,7 @@ proptest! {
     #[test]
     fn nothing_panics(text in small(), old in small(), new in small(), other in any::<String>(), limit in 0usize..300) {
         let edits = [edit(&old, &new), every(&new, &other), edit(&other, &text)];
-        let after = applied(&text, &edits[..1]).unwrap_or(other.clone());
+        let after = applied(&text, &edits[..1]).map_or(other.clone(), |edited| edited.text);
         let _ = applied(&text, &edits);
         let soon = std::time::Instant::now() + std::time::Duration::from_secs(5);
         let _ = unified_diff(&other, &text, &after, limit, soon);

@@ -6,14 +6,17 @@ use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Definition, Effect, answer, input, path_property, text_output, to_write};
+use super::advice::to_change;
+use super::{Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::edit::{Edit, apply, unified_diff};
+use crate::edit::{Edit, Edited, apply, unified_diff};
 use crate::work::Work;
 
 /// Largest file after an edit; the library reads no larger one whole.
 const FILE_BYTES: u32 = 64 << 20;
+/// Most edits that are named because they change nothing.
+const NAMED: usize = 20;
 /// How long the search for the smallest diff may take: less than what a call that is over its time is waited for, since by then the edit
 /// is in the file.
 const DIFF_TIME: Duration = Duration::from_millis(400);
@@ -23,7 +26,7 @@ pub(super) const EDIT_FILE: Definition = Definition {
     title: "Edit File",
     description: "Replaces text in a UTF-8 file, and answers with the change as a diff. Each edit replaces `oldText`, copied exactly from the \
         file with its spaces and line breaks, by `newText`; it must fit in one place, unless `replaceAll` is true. Edits are made one \
-        after the other, all or none, and edits of one file by several calls at once all count. Line endings stay as the file has \
+        after the other, all or none, and edits of one file by several calls at once all count; one that changes nothing is told. Line endings stay as the file has \
         them. `dryRun` shows the diff and changes nothing. Errors start with a code: no-match, says what differs, so read the file \
         again; ambiguous, give more text around the place, or replaceAll; not-utf8, it is no text; not-found, write_file creates; \
         not-granted or protected, the operator does not allow it; conflict, another program changed the file just now, read it again.",
@@ -53,14 +56,34 @@ fn schema() -> Value {
 
 fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let path = arguments.text("path")?;
-    let edits = arguments.objects("edits")?.iter().map(edit).collect::<Result<Vec<_>>>()?;
-    let (old, new) = if arguments.flag("dryRun")? || edits.is_empty() {
-        preview(context, work, path, &edits)?
-    } else {
-        change(context, work, path, &edits)?
-    };
+    let edits = edits(arguments)?;
+    let (old, edited) = change(context, work, path, &edits, arguments.flag("dryRun")?)?;
     let limit = usize::try_from(context.limits.text_bytes).unwrap_or(usize::MAX);
-    Ok(answer(unified_diff(&context.label(path), &old, &new, limit, Instant::now() + DIFF_TIME), None))
+    let diff = unified_diff(&context.label(path), &old, &edited.text, limit, Instant::now() + DIFF_TIME);
+    Ok(answer(diff, idle(&edited, edits.len())))
+}
+
+fn edits(arguments: &Arguments) -> Result<Vec<Edit>> {
+    let beside = arguments.is_given("oldText") || arguments.is_given("newText");
+    let edits = if beside && !arguments.is_given("edits") { Vec::new() } else { arguments.objects("edits")? };
+    if beside && edits.is_empty() {
+        let wrong = Error::invalid_argument("\"oldText\" and \"newText\" belong in \"edits\", a list, and there is none");
+        return Err(wrong.advise("give \"edits\": [{\"oldText\": \"...\", \"newText\": \"...\"}]"));
+    }
+    edits.iter().map(edit).collect()
+}
+
+/// A sentence on edits that changed nothing.
+fn idle(edited: &Edited, count: usize) -> Option<String> {
+    let numbers: Vec<_> = edited.idle.iter().take(NAMED).map(usize::to_string).collect();
+    let more = edited.idle.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = "its new text is the old one, or differs only in line endings or the byte order mark, which stay as they are";
+    match edited.idle.len() {
+        0 => None,
+        1 if count == 1 => Some(format!("The edit changes nothing: {why}.")),
+        _ => Some(format!("Of {count} edits these change nothing: {}{more}. Of each, {why}.", numbers.join(", "))),
+    }
 }
 
 fn edit(edit: &Arguments) -> Result<Edit> {
@@ -68,33 +91,25 @@ fn edit(edit: &Arguments) -> Result<Edit> {
     Ok(Edit { old: text("oldText")?, new: text("newText")?, all: edit.flag("replaceAll")? })
 }
 
-/// The text before and after, which is in the file now.
-fn change(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<(String, String)> {
-    let mut change = (String::new(), String::new());
+/// The text before and after, which is in the file now. `only_look`: all that the change needs is asked for, and then it is given up, so that it
+/// is refused exactly where the change would be. So is one that changes nothing: the file keeps its time.
+fn change(context: &Context, work: &Work, path: &str, edits: &[Edit], only_look: bool) -> Result<(String, Edited)> {
+    let mut change = (String::new(), Edited::default());
+    let mut given_up = false;
     let done = context.roots.update(path, |bytes| {
         change = edited(bytes, edits, work)?;
-        Ok(change.1.clone().into_bytes())
+        given_up = only_look || change.0 == change.1.text;
+        if given_up { Err(ErrorKind::Cancelled.into()) } else { Ok(change.1.text.clone().into_bytes()) }
     });
-    done.map_err(to_write)?;
-    Ok(change)
-}
-
-/// The same without the change: all that it would need is asked for, and then it is given up. Refused exactly where the change would be.
-fn preview(context: &Context, work: &Work, path: &str, edits: &[Edit]) -> Result<(String, String)> {
-    let mut seen = None;
-    let given_up = context.roots.update(path, |bytes| {
-        seen = Some(edited(bytes, edits, work)?);
-        Err(ErrorKind::Cancelled.into())
-    });
-    match seen {
-        Some(seen) => Ok(seen),
-        None => given_up.map(|()| Default::default()).map_err(to_write),
+    match done {
+        Err(_) if given_up => Ok(change),
+        done => done.map(|()| change).map_err(to_change),
     }
 }
 
-fn edited(bytes: Vec<u8>, edits: &[Edit], work: &Work) -> Result<(String, String)> {
+fn edited(bytes: Vec<u8>, edits: &[Edit], work: &Work) -> Result<(String, Edited)> {
     let not_text = |_| Error::from(ErrorKind::NotUtf8).advise("only text is edited; read_media_file shows its bytes");
     let old = String::from_utf8(bytes).map_err(not_text)?;
-    let new = apply(&old, edits, usize::try_from(FILE_BYTES).unwrap_or(usize::MAX), work)?;
-    Ok((old, new))
+    let edited = apply(&old, edits, usize::try_from(FILE_BYTES).unwrap_or(usize::MAX), work)?;
+    Ok((old, edited))
 }

@@ -1,6 +1,6 @@
 //! `create_directory`.
 
-use cap_roots::{Operation, Result};
+use cap_roots::{ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -28,6 +28,9 @@ fn schema() -> Value {
 
 fn run(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let path = arguments.text("path")?;
-    context.roots.create_dir_all(path)?;
+    context.roots.create_dir_all(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => error.advise("something that is no directory has this name; choose another one"),
+        _ => error,
+    })?;
     Ok(answer(format!("Successfully created directory {}", context.label(path)), None))
 }

@@ -3,6 +3,7 @@
 //! Names, arguments and the shape of answers are those of the reference filesystem server, so that this one takes its place without a
 //! change in prompts; the deliberate differences are in docs/migration.md. Descriptions are for a model that has to recover from errors.
 
+mod advice;
 mod allowed;
 mod chosen;
 mod delete;
@@ -21,9 +22,9 @@ mod write;
 
 use std::sync::Arc;
 
-use cap_roots::{Access, Error, ErrorKind, Operation, Result, RootInfo, Roots};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use cap_roots::{Access, Operation, Result, RootInfo, Roots};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::context::Context;
@@ -74,6 +75,8 @@ struct Definition {
     output: fn() -> Value,
     run: fn(&Context, &Work, &Arguments) -> Result<CallToolResult>,
 }
+
+const LIST_ALLOWED_DIRECTORIES: &str = allowed::LIST_ALLOWED_DIRECTORIES.name;
 
 const TOOLS: &[Definition] = &[
     read_text::READ_FILE,
@@ -180,30 +183,8 @@ fn object(schema: Value) -> Arc<JsonObject> {
 
 /// Runs a tool. Blocks on the disk, so it belongs on a thread that may block.
 pub(crate) fn call(context: &Context, work: &Work, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
-    let tool = context.offered.tools().find(|tool| tool.name == name).ok_or_else(|| not_offered(context, name))?;
-    (tool.run)(&context.until_stopped(work), work, &Arguments(arguments))
-}
-
-/// Why there is no such tool: nothing allows it here, or it is none of ours.
-fn not_offered(context: &Context, name: &str) -> Error {
-    let names: Vec<_> = context.offered.tools().map(|tool| tool.name).collect();
-    let names = names.join(", ");
-    let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-        return Error::invalid_argument(format!("there is no tool {name:?}; the tools are {names}")).advise("call one of them");
-    };
-    if context.offered.is_switched_off(name) {
-        let why = format!("the operator has switched {name} off; the tools are {names}");
-        return Error::not_granted(why).advise("call one of them");
-    }
-    let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
-    let is_short_of_access = !context.roots.list().any(|root| root.access() >= needed);
-    Error::not_granted(format!("no directory allows {name}; the tools are {names}")).advise(match needed {
-        _ if !is_short_of_access => {
-            "call one of them, or ask the operator to allow deletion (--no-delete, or no_delete in the configuration, forbids it)"
-        }
-        Access::Write => "call one of them, or ask the operator for a directory that may be written (--rw DIR)",
-        _ => "call one of them, or ask the operator for more access",
-    })
+    let tool = context.offered.tools().find(|tool| tool.name == name).ok_or_else(|| advice::not_offered(context, name))?;
+    (tool.run)(&context.until_stopped(work), work, &Arguments(arguments)).map_err(|error| advice::of_any(context, error))
 }
 
 /// A schema of an object with these properties. Unknown arguments are allowed, and ignored.
@@ -221,39 +202,50 @@ fn text_output() -> Value {
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// An answer of text, in both places where clients look. A notice is a block of its own, so that it is not taken for content; in the
-/// structured form, which has one field, it is the last line, so that a client that shows that form alone shows it too.
+/// Where a program finds the notice of an answer that has one, whatever the tool.
+const NOTICE_KEY: &str = "cap-roots/notice";
+
+/// What stands between text and notice in the structured form, which has one field.
+#[derive(Clone, Copy, Debug)]
+enum Between {
+    /// Lines that are read as they are: a client that shows that form alone must not take a part for the whole.
+    Line,
+    /// Parts with a mark between them: the notice is the last part, so that it is not taken for the end of a file.
+    Part,
+    /// What has a form of its own, such as the text of a file or JSON: it is that alone.
+    Nothing,
+}
+
+/// An answer of lines, in both places where clients look.
 fn answer(text: String, notice: Option<String>) -> CallToolResult {
-    let Some(notice) = notice.map(|notice| format!("[{notice}]")) else {
+    answer_with(text, notice, Between::Line)
+}
+
+/// An answer whose structured form is the text and nothing else.
+fn answer_exact(text: String, notice: Option<String>) -> CallToolResult {
+    answer_with(text, notice, Between::Nothing)
+}
+
+/// A notice is a block of its own, so that it is not taken for content, and stands in `_meta` by its key, so that it can be told from content.
+fn answer_with(text: String, notice: Option<String>, between: Between) -> CallToolResult {
+    let Some(notice) = notice else {
         let structured = json!({ "content": &text });
         let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
         result.structured_content = Some(structured);
         return result;
     };
-    let structured = json!({ "content": format!("{text}\n{notice}") });
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::text(notice)]);
+    let structured = match between {
+        Between::Line => json!({ "content": format!("{text}\n[{notice}]") }),
+        Between::Part => json!({ "content": format!("{text}\n---\n[{notice}]") }),
+        Between::Nothing => json!({ "content": &text }),
+    };
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text), ContentBlock::text(format!("[{notice}]"))]);
     result.structured_content = Some(structured);
-    result
-}
-
-/// As [`answer`], for text that is JSON: its structured form is that alone, so that it stays JSON. It says itself what is missing.
-fn answer_json(text: String, notice: Option<String>) -> CallToolResult {
-    let structured = json!({ "content": &text });
-    let mut result = answer(text, notice);
-    result.structured_content = Some(structured);
+    result.meta = Some(MetaObject(Map::from_iter([(NOTICE_KEY.to_owned(), Value::from(notice))])));
     result
 }
 
 /// The `path` argument of most tools.
 fn path_property() -> Value {
     cap_roots_rmcp::path_schema("File or directory")
-}
-
-/// A refusal, advising whoever wanted to write: some of what the library advises is for readers.
-fn to_write(error: Error) -> Error {
-    match error.kind() {
-        ErrorKind::NotFound => error.advise("check its directory; create_directory makes a missing one"),
-        ErrorKind::TooLarge => error.advise("write less: files of this size are not taken"),
-        _ => error,
-    }
 }

@@ -6,7 +6,7 @@ use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Definition, Effect, answer, input, text_output};
+use super::{Between, Definition, Effect, advice, answer, answer_with, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::page::{self, Part};
@@ -46,7 +46,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         let left = limit.saturating_sub(u64::try_from(text.len()).unwrap_or(u64::MAX));
         if left == 0 {
             let notice = format!("Cut at the limit of {limit} bytes; {} files are left out.", paths.len() - done);
-            return Ok(answer(text, Some(notice)));
+            return Ok(answer_with(text, Some(notice), Between::Part));
         }
         if !text.is_empty() {
             text.push_str("\n---\n");
@@ -55,7 +55,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         let page = context.roots.open(path).and_then(|file| page::read(file, Part::Whole, left, work));
         let _ = match page {
             Ok(page) => write!(text, "{label}:\n{}\n", page.text),
-            Err(error) => write!(text, "{label}: Error - {}", error.about(label.clone())),
+            Err(error) => write!(text, "{label}: Error - {}", advice::of_any(context, error.about(label.clone()))),
         };
     }
     Ok(answer(text, None))

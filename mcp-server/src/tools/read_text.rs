@@ -4,7 +4,7 @@ use cap_roots::{Error, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Definition, Effect, answer, input, path_property, text_output};
+use super::{Definition, Effect, answer_exact, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::page::{self, Part};
@@ -50,7 +50,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     let part = part(arguments)?;
     let file = context.roots.open(path)?;
     let page = page::read(file, part, context.limits.text_bytes, work).map_err(|error| error.about(context.label(path)))?;
-    Ok(answer(page.text, page.notice))
+    Ok(answer_exact(page.text, page.notice))
 }
 
 fn part(arguments: &Arguments) -> Result<Part> {

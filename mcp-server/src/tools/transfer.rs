@@ -62,6 +62,9 @@ fn from_one_to_another(error: Error) -> Error {
         ErrorKind::NotFound => error.advise(
             "list the directory of the source to see its names; create_directory makes a missing one for the destination",
         ),
+        ErrorKind::AlreadyExists => {
+            error.advise("choose another destination; to go into a directory that is there, give the new name below it: DIR/NAME")
+        }
         _ => error,
     }
 }

@@ -6,7 +6,7 @@ use cap_roots::{FileType, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Definition, Effect, answer_json, input, text_output};
+use super::{Definition, Effect, answer_exact, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::walk::{Anchor, Ask, Cut, Found, Step, Walking, properties};
@@ -69,5 +69,5 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
     }
     let report = walking.report();
     let text = tree.finish(report.why_cut().map(|(cut, cursor)| (cut.word(), cursor)));
-    Ok(answer_json(text, report.notice(None)))
+    Ok(answer_exact(text, report.notice(None)))
 }

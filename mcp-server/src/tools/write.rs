@@ -4,7 +4,8 @@ use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{Definition, Effect, answer, input, path_property, text_output, to_write};
+use super::advice::to_write;
+use super::{Definition, Effect, answer, input, path_property, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::work::Work;
