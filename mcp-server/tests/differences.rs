@@ -25,10 +25,35 @@ async fn a_link_into_another_directory_is_refused() {
     for era in eras() {
         let client = client(era, &[&ws, &other]).await;
         let read = |path: String| call(&client, "read_text_file", json!({ "path": path }));
-        assert_eq!(code(&read("over".to_owned()).await).as_deref(), Some("outside-roots"));
+        for over in ["over", "../other/f"] {
+            assert_eq!(code(&read(over.to_owned()).await).as_deref(), Some("outside-roots"), "{over}");
+        }
         assert_eq!(text(&read(format!("{other}/f")).await), "theirs");
         client.cancel().await.unwrap();
     }
+}
+
+/// Catches: a listing in another order than the others.
+#[tokio::test]
+async fn names_stand_in_one_order() {
+    let (_folder, ws) = workspace();
+    for name in ["b", "A", "a", "B", "\u{e9}"] {
+        fs::write(format!("{ws}/sub/deeper/{name}"), "").unwrap();
+    }
+    let client = client(eras()[0].clone(), &[&ws]).await;
+    let told = |tool| call(&client, tool, json!({ "path": "sub/deeper", "pattern": "*" }));
+    for tool in ["list_directory", "list_directory_with_sizes", "directory_tree", "search_files"] {
+        let answer = told(tool).await;
+        let at: Vec<_> = ["A", "B", "a", "b", "\u{e9}"]
+            .into_iter()
+            .map(|name| {
+                let forms = [format!("[FILE] {name}"), format!("\"{name}\""), format!("deeper/{name}")];
+                forms.iter().find_map(|form| text(&answer).find(form)).expect(tool)
+            })
+            .collect();
+        assert!(at.is_sorted(), "{tool}: {}", text(&answer));
+    }
+    client.cancel().await.unwrap();
 }
 
 #[tokio::test]

@@ -120,10 +120,11 @@ fn told(answer: &Value) -> Value {
     if answer["isError"] == true {
         return json!({ "error": text });
     }
-    // What is missing from a text stands in a block behind it; in the structured form in its last line, unless the text is JSON.
+    // What is missing from a text stands in a block behind it and in `_meta`; in the structured form in its last line, unless the text is JSON.
     if let (Some(shown), Some(notice)) = (content[0]["text"].as_str(), content[1]["text"].as_str()) {
         let structured = answer["structuredContent"]["content"].as_str().unwrap();
         assert!(structured == format!("{shown}\n{notice}") || shown.starts_with('[') && structured == shown, "{structured}");
+        assert_eq!(notice, format!("[{}]", answer["_meta"]["cap-roots/notice"].as_str().unwrap()));
         return json!({ "text": shown, "notice": notice });
     }
     // The same in the structured form: the text, or the blocks themselves.

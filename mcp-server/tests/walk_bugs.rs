@@ -179,13 +179,22 @@ fn patterns_find_what_they_say() {
         (".env", "b/.env\n"),
         ("b/*", "b/.env\nb/c.py\nb/c.pyc\nb/deep\nb/x*.py\n"),
         ("deep", "b/deep\n"),
+        ("deep/", "b/deep\n"),
+        ("users.go/", "No matches found\n"),
+        ("*/", "b\n"),
+        ("**/", "b\nb/deep\n"),
+        ("./*.py", "a.py\n"),
+        ("/*.py", "a.py\n"),
+        ("b//*.py", "b/c.py\nb/x*.py\n"),
     ] {
         let (found, _, status) = find(&[], pattern, folder.path());
         assert_eq!((found.as_str(), status), (want, 0), "{pattern}");
     }
     let fold = json!({ "path": ".", "pattern": "*STATEMENT*.pdf", "caseInsensitive": true });
     assert_eq!(once(&[], "search_files", &fold, folder.path()).0, "Bank statement 2026.PDF\n");
-    for pattern in ["[", "{a", "a\\", ""] {
+    let excludes = json!({ "path": ".", "pattern": "**/*.go", "excludePatterns": ["deep/", "a.py/"] });
+    assert_eq!(once(&[], "search_files", &excludes, folder.path()).0, "No matches found\n");
+    for pattern in ["[", "{a", "a\\", "", "*(deep)", "?(b)/*", "+(a)"] {
         let (found, error, status) = find(&[], pattern, folder.path());
         assert_eq!((found.as_str(), status), ("", 2));
         assert!(error.starts_with("invalid-argument: in \"pattern\", the glob"), "{error}");

@@ -13,9 +13,9 @@ use crate::work::Work;
 pub(super) const SEARCH_FILES: Definition = Definition {
     name: "search_files",
     title: "Search Files",
-    description: "Finds files and directories by name, one path a line; what is in them is not looked at. `pattern` is a plain name such \
+    description: "Finds files and directories by name, one path a line in the form that `path` has (absolute if `path` is); what is in them is not looked at. `pattern` is a plain name such \
         as users.go, found at any depth, or a glob over the path from `path` on: *.md fits directly in it, **/*.md at any depth; also ?, \
-        [a-z] and {a,b}. Names with a dot in front count. `excludePatterns` takes the same; what it leaves out is not gone into. An \
+        [a-z] and {a,b}; a slash at the end: directories only. Names with a dot in front count. `excludePatterns` takes the same; what it leaves out is not gone into. An \
         answer that is cut ends with a cursor: repeat the call with it. Errors start with a code: invalid-argument, says what is wrong with \
         the glob; not-found, list the parent of `path`; not-a-directory, name its directory; stale-cursor, repeat the call without \
         cursor; outside-roots, see list_allowed_directories.",

@@ -83,8 +83,7 @@ fn built(patterns: &[String]) -> std::result::Result<Option<Regex>, Box<regex_au
     if patterns.is_empty() {
         return Ok(None);
     }
-    let config =
-        Regex::config().nfa_size_limit(Some(PROGRAM)).which_captures(regex_automata::nfa::thompson::WhichCaptures::None);
+    let config = Regex::config().nfa_size_limit(Some(PROGRAM)).which_captures(regex_automata::nfa::thompson::WhichCaptures::None);
     Regex::builder().configure(config).build_many(patterns).map(Some).map_err(Box::new)
 }
 
@@ -371,7 +370,28 @@ mod tests {
     fn malformed_globs_are_errors() {
         let long = "a".repeat(LENGTH + 1);
         let deep = "{a,".repeat(NESTED + 1) + &"}".repeat(NESTED + 1);
-        for glob in ["[", "[a", "[]", "{a,b", "a\\", "", "/", "!a", "+(a|b)", "*(foo)", "**(foo)", "?(foo)", "x!(foo)", "x/@(foo).c", "{a,+(b)}", "[z-a]", "[[:alpha:]]", "{1..3}", &long, &deep] {
+        for glob in [
+            "[",
+            "[a",
+            "[]",
+            "{a,b",
+            "a\\",
+            "",
+            "/",
+            "!a",
+            "+(a|b)",
+            "*(foo)",
+            "**(foo)",
+            "?(foo)",
+            "x!(foo)",
+            "x/@(foo).c",
+            "{a,+(b)}",
+            "[z-a]",
+            "[[:alpha:]]",
+            "{1..3}",
+            &long,
+            &deep,
+        ] {
             let error = Globs::of("pattern", &[glob], Anchor::PlainNamesFloat, false).unwrap_err();
             assert_eq!(error.code(), "invalid-argument", "{glob}");
             assert!(error.to_string().contains("\"pattern\", the glob"), "{error}");
