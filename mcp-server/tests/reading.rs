@@ -77,12 +77,16 @@ async fn bad_arguments_and_unknown_tools_are_answers_that_a_model_can_read() {
             text(&answer)
         );
         // More names than a message has room for: the nearest ones first, and none cut in the middle.
-        let long = "x".repeat(500);
-        for (name, near) in
-            [("copy_directory", "copy_file"), ("read-text", "read_text_file"), ("fs_search", "search_files"), (&long, "")]
-        {
+        let (long, longer) = ("x".repeat(500), "\u{1}".repeat(60));
+        for (name, near) in [
+            ("copy_directory", "copy_file"),
+            ("read-text", "read_text_file"),
+            ("fs_search", "search_files"),
+            (&long, ""),
+            (&longer, ""),
+        ] {
             let answer = call(&client, name, json!({})).await;
-            let said = text(&answer).strip_suffix(" more; call one of them").expect(text(&answer));
+            let said = text(&answer).strip_suffix(" more; call one of them").expect("the end is there");
             let (names, more) = said.split_once("; the tools are ").unwrap().1.rsplit_once(" and ").unwrap();
             let names: Vec<_> = names.split(", ").collect();
             let offered = offered(&client).await;

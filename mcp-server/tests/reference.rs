@@ -189,7 +189,7 @@ fn no_recorded_call_is_forgotten() {
 /// The tests of the server and of its adapter, by their names.
 fn tests() -> String {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dirs = ["tests", "src", "src/edit", "src/walk", "../rmcp/tests", "../tests"].map(|dir| top.join(dir));
+    let dirs = ["tests", "src", "src/edit", "src/walk", "src/walk/glob", "../rmcp/tests", "../tests"].map(|dir| top.join(dir));
     let files = dirs.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).map(|path| fs::read_to_string(path).unwrap()).collect()
 }

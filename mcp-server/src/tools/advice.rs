@@ -46,7 +46,8 @@ pub(super) fn not_offered(context: &Context, name: &str) -> Error {
     let names = names(context, name);
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let typed = shortened(name);
-        return Error::invalid_argument(format!("there is no tool {typed:?}; the tools are {names}")).advise("call one of them");
+        return Error::invalid_argument(format!("there is no tool \"{typed}\"; the tools are {names}"))
+            .advise("call one of them");
     };
     if context.offered.is_switched_off(name) {
         let why = format!("the operator has switched {name} off; the tools are {names}");
@@ -63,9 +64,11 @@ pub(super) fn not_offered(context: &Context, name: &str) -> Error {
     })
 }
 
+/// Cut after it is escaped, since that makes it longer.
 fn shortened(name: &str) -> String {
-    let mut short: String = name.chars().take(TYPED).collect();
-    if short.len() < name.len() {
+    let mut rest = name.escape_debug();
+    let mut short: String = rest.by_ref().take(TYPED).collect();
+    if rest.next().is_some() {
         short.push('…');
     }
     short

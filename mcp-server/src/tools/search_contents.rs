@@ -57,7 +57,7 @@ fn schema() -> Value {
         },
         "excludePatterns": {
             "type": "array", "items": { "type": "string" }, "maxItems": GLOBS, "default": [],
-            "description": "Globs of files and directories to leave out. Without a slash they fit at any depth"
+            "description": "Globs of files and directories to leave out. Without a slash they fit at any depth; one at the end: directories only"
         },
         "contextLines": {
             "type": "integer", "minimum": 0, "maximum": CONTEXT, "default": 0, "description": "Lines before and behind each match"

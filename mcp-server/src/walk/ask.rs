@@ -125,7 +125,7 @@ pub(crate) fn properties(own: Value) -> Value {
         "path": cap_roots_rmcp::path_schema("Directory to start from"),
         "excludePatterns": {
             "type": "array", "items": texts, "maxItems": MOST, "default": [],
-            "description": "Globs of what to leave out, with everything in it; a plain name is left out at any depth"
+            "description": "Globs of what to leave out, with everything in it; a plain name is left out at any depth, one with a slash at its end only as a directory"
         },
         "respectGitignore": {
             "type": "boolean", "description": "Leave out what .gitignore files say; as the operator chose, if not given"
