@@ -47,6 +47,11 @@ impl Server {
         Self { context, client, deadline, turns }
     }
 
+    /// How long a call may take.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// One call in `roots`, until it is done, its client withdraws it, or its time is over.
     async fn run<T: Send + 'static>(
         &self,

@@ -141,3 +141,40 @@ fn a_signal_ends_it_when_the_calls_at_work_are_answered() {
     assert!(status.success(), "{status}");
     assert!(std::net::TcpStream::connect(at).is_err());
 }
+
+/// Catches: a second request of an id at work, which leaves one of the two unanswered and its place taken; one id for all sessions.
+#[test]
+fn an_id_at_work_is_not_taken_again() {
+    let (_folder, ws) = workspace();
+    if !endless(&ws) {
+        return;
+    }
+    let server = Server::start(&["--max-seconds", "3", &ws]);
+    let (one, mut other) = (server.client(false), server.client(false));
+    let session = one.session.clone().unwrap();
+    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": { "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } }
+    })
+    .to_string();
+    let mut at_work = server.connect();
+    at_work.write(&server.request("POST", "/mcp", &headers, call.as_bytes()));
+    assert_eq!(at_work.head().unwrap().status, 200);
+    let begun = Instant::now();
+    for _ in 0..70 {
+        let reply = server.post(&headers, &call);
+        assert_eq!(reply.status, 400, "{reply:?}");
+        let answer = &reply.messages()[0];
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
+    }
+    assert_eq!(other.call("read_text_file", json!({ "path": "a.txt" })), "one\ntwo\nthree\n");
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    let mut answer = Vec::new();
+    while let Some(part) = at_work.chunk().filter(|part| !part.is_empty()) {
+        answer.extend(part);
+    }
+    assert!(String::from_utf8(answer).unwrap().contains("timeout: "));
+    let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+    assert_eq!(server.post(&headers, ping).status, 200);
+}

@@ -19,6 +19,8 @@ pub(super) struct Bounds {
     pub(super) messages: usize,
     /// How long a request waits for that, before it is sent away.
     pub(super) turn: Duration,
+    /// How much longer than a call may take a message may go without an answer.
+    pub(super) late: Duration,
     /// Most streams that stand open for what the server has to say.
     pub(super) streams: usize,
     /// Most sessions.
@@ -38,6 +40,7 @@ impl Bounds {
         patience: Duration::from_secs(30),
         messages: 64,
         turn: Duration::from_secs(5),
+        late: Duration::from_secs(10),
         streams: 128,
         sessions: 256,
         quiet: Duration::from_secs(60),

@@ -14,15 +14,16 @@ use hyper::{Method, Request, Response};
 use rmcp::model::ClientRequest;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
+use super::at_work::{AtWork, NotTaken};
 use super::bounds::{Bounds, MESSAGE_BYTES};
 use super::names::Names;
-use super::reply::{self, Held, Refused};
+use super::reply::{self, Held, Holds, Refused};
 use super::sessions::Sessions;
 use super::token::{Claim, Token};
 use crate::server::Server;
-use crate::stdio::frame::{self, Frame, Message};
+use crate::stdio::frame::{self, Fault, Frame, Message};
 
 /// The path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";
@@ -35,6 +36,9 @@ pub(crate) struct Gate {
     sessions: Sessions,
     bounds: Bounds,
     messages: Arc<Semaphore>,
+    at_work: AtWork,
+    /// How long a message may go without an answer.
+    patience: Duration,
     streams: Arc<Semaphore>,
     stopping: AtomicBool,
     service: StreamableHttpService<Server, LocalSessionManager>,
@@ -43,6 +47,7 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(names: Names, token: Option<Token>, server: Server, bounds: Bounds) -> Self {
         let sessions = Sessions::new(bounds.sessions, bounds.quiet);
+        let patience = server.deadline().saturating_add(bounds.late);
         // Names and sizes were judged before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -56,6 +61,8 @@ impl Gate {
             sessions,
             bounds,
             messages: Arc::new(Semaphore::new(bounds.messages)),
+            at_work: AtWork::new(bounds.messages),
+            patience,
             streams: Arc::new(Semaphore::new(bounds.streams)),
             stopping: AtomicBool::new(false),
             service,
@@ -119,31 +126,45 @@ impl Gate {
         if self.stopping.load(Ordering::SeqCst) { Err(Refused::Stopping) } else { Ok(()) }
     }
 
-    async fn message(&self, head: Parts, body: Incoming) -> Result<Response<Held>, Refused> {
+    async fn message(&self, mut head: Parts, body: Incoming) -> Result<Response<Held>, Refused> {
         is_plain_json(&head.headers)?;
         let turn = tokio::time::timeout(self.bounds.turn, Arc::clone(&self.messages).acquire_owned()).await;
         let Ok(Ok(turn)) = turn else { return Err(Refused::Busy) };
         // It waited, and none is taken any more.
         self.is_open()?;
         let body = read(&head.headers, body, self.bounds.message_time).await?;
-        let opens = match frame::read(&body) {
-            Frame::Message(message) => opens(&message),
+        let message = match frame::read(&body) {
+            Frame::Message(message) => message,
             Frame::Nothing if body.trim_ascii().is_empty() => return Err(Refused::NotAMessage),
             // A notification that the protocol has no use for.
             Frame::Nothing => return Ok(reply::taken()),
             Frame::Fault(fault) => return Ok(reply::fault(&fault)),
         };
         let session = head.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let mut id = None;
         let room = match &session {
             Some(session) => {
+                if let Message::Request(request) = &*message {
+                    id = match self.at_work.begin(session, &request.id) {
+                        Ok(id) => Some(id),
+                        Err(NotTaken::InUse) => return Ok(reply::fault(&Fault::in_use(request.id.clone().into_json_value()))),
+                        Err(NotTaken::TooMany) => return Err(Refused::Busy),
+                    };
+                }
                 self.sessions.ask(session).await;
                 None
             }
-            None if opens => Some(self.sessions.room().await.ok_or(Refused::Sessions)?),
+            None if opens(&message) => Some(self.sessions.room().await.ok_or(Refused::Sessions)?),
             None => None,
         };
-        let first = session.is_none() && !opens;
-        let response = self.service.handle(Request::from_parts(head, Full::new(body))).await;
+        let first = session.is_none() && !opens(&message);
+        drop(message);
+        // The library passes it on with the request.
+        if let Some(id) = &id {
+            head.extensions.insert(id.clone());
+        }
+        let answered = self.service.handle(Request::from_parts(head, Full::new(body)));
+        let response = tokio::time::timeout(self.patience, answered).await.map_err(|_| Refused::Late)?;
         if let (Some(room), Some(id)) = (room, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
             room.take(id);
         }
@@ -153,7 +174,7 @@ impl Gate {
             StatusCode::INTERNAL_SERVER_ERROR if self.stopping.load(Ordering::SeqCst) => Err(Refused::Stopping),
             // Faults of the protocol are told in JSON.
             StatusCode::BAD_REQUEST if first && !response.headers().contains_key(header::CONTENT_TYPE) => Err(Refused::NoSession),
-            _ => Ok(held(response, Some(turn))),
+            _ => Ok(held(response, Holds { turn: Some(turn), id }).map(|body| body.within(self.patience))),
         }
     }
 
@@ -167,12 +188,12 @@ impl Gate {
         if let Some(session) = head.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) {
             self.sessions.ask(session).await;
         }
-        Ok(held(self.service.handle(Request::from_parts(head, Full::<Bytes>::default())).await, turn))
+        Ok(held(self.service.handle(Request::from_parts(head, Full::<Bytes>::default())).await, Holds { turn, id: None }))
     }
 }
 
-fn held(response: Response<BoxBody<Bytes, std::convert::Infallible>>, turn: Option<OwnedSemaphorePermit>) -> Response<Held> {
-    response.map(|body| Held::new(body, turn))
+fn held(response: Response<BoxBody<Bytes, std::convert::Infallible>>, holds: Holds) -> Response<Held> {
+    response.map(|body| Held::new(body, holds))
 }
 
 /// Whether a message asks for a session.

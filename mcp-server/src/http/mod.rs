@@ -3,6 +3,7 @@
 //! May touch: `server`, `settings`. Answers of the protocol are the protocol library's; `gate` decides what gets there.
 
 mod address;
+mod at_work;
 mod bounds;
 mod gate;
 mod names;

@@ -3,24 +3,43 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::http::{HeaderName, HeaderValue, StatusCode, header};
 use hyper::{Method, Response};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Sleep, sleep};
 
+use super::at_work::Id;
 use crate::stdio::frame::Fault;
 
-/// A body, and the turn that it takes until its end.
+/// A body, and what it holds until its end.
 pub(crate) struct Held {
     body: BoxBody<Bytes, Infallible>,
-    _turn: Option<OwnedSemaphorePermit>,
+    /// When it ends although nothing more has come, so that what has no answer holds nothing for ever.
+    end: Option<Pin<Box<Sleep>>>,
+    _holds: Holds,
+}
+
+/// The turn of a request, and its id.
+#[derive(Default)]
+#[expect(dead_code, reason = "their end gives them back")]
+pub(crate) struct Holds {
+    pub(super) turn: Option<OwnedSemaphorePermit>,
+    pub(super) id: Option<Id>,
 }
 
 impl Held {
-    pub(crate) fn new(body: BoxBody<Bytes, Infallible>, turn: Option<OwnedSemaphorePermit>) -> Self {
-        Self { body, _turn: turn }
+    pub(crate) fn new(body: BoxBody<Bytes, Infallible>, holds: Holds) -> Self {
+        Self { body, end: None, _holds: holds }
+    }
+
+    /// Ends it after this time where nothing more is there.
+    pub(crate) fn within(mut self, time: Duration) -> Self {
+        self.end = Some(Box::pin(sleep(time)));
+        self
     }
 }
 
@@ -29,7 +48,11 @@ impl Body for Held {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        // What is there comes first: a client may read slowly.
+        match (Pin::new(&mut self.body).poll_frame(cx), &mut self.end) {
+            (Poll::Pending, Some(end)) => end.as_mut().poll(cx).map(|()| None),
+            (polled, _) => polled,
+        }
     }
 
     fn is_end_stream(&self) -> bool {
@@ -63,6 +86,8 @@ pub(crate) enum Refused {
     Busy,
     Sessions,
     Stopping,
+    /// No answer came of it.
+    Late,
 }
 
 /// How long whoever finds no room should wait, in seconds.
@@ -95,6 +120,7 @@ impl Refused {
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "too many requests are at work"),
             Self::Sessions => (StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open"),
             Self::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
+            Self::Late => (StatusCode::GATEWAY_TIMEOUT, "the message had no answer in time"),
         }
     }
 
@@ -141,7 +167,7 @@ impl Refused {
 
 /// A body that is there at once.
 fn whole(kind: &'static str, text: String) -> Response<Held> {
-    let mut response = Response::new(Held::new(Full::from(text).boxed(), None));
+    let mut response = Response::new(Held::new(Full::from(text).boxed(), Holds::default()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
@@ -155,7 +181,7 @@ pub(crate) fn fault(fault: &Fault) -> Response<Held> {
 
 /// The answer to what needs none.
 pub(crate) fn taken() -> Response<Held> {
-    let mut response = Response::new(Held::new(Full::default().boxed(), None));
+    let mut response = Response::new(Held::new(Full::default().boxed(), Holds::default()));
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
@@ -163,4 +189,31 @@ pub(crate) fn taken() -> Response<Held> {
 /// The methods that there are.
 pub(crate) fn is_known(method: &Method) -> bool {
     [Method::POST, Method::GET, Method::DELETE].contains(method)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Never;
+
+    impl Body for Never {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    /// Catches: a body that nobody ends and that holds its place for ever, and one that is cut off although its answer is there.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_without_an_answer_ends() {
+        let time = Duration::from_secs(5);
+        let mut body = Held::new(Never.boxed(), Holds::default()).within(time);
+        let mut late = Held::new(Full::from("answer").boxed(), Holds::default()).within(time);
+        assert!(tokio::time::timeout(Duration::from_secs(4), body.frame()).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_secs(4), body.frame()).await.unwrap().is_none());
+        assert!(late.frame().await.is_some());
+    }
 }
