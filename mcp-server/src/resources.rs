@@ -15,6 +15,7 @@ use rmcp::model::{
 
 use crate::context::Context;
 use crate::listing::{Listing, entries};
+use crate::tools::{LISTING, Offered, READING};
 use crate::work::Work;
 
 const SCHEME: &str = "root://";
@@ -30,8 +31,9 @@ const TEMPLATE: &str = "root://{name}/{+path}";
 ///
 /// # Errors
 /// -32602 with `stale-cursor`.
-pub(crate) fn list(roots: &Roots, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
-    let resources = roots.list().map(|root| resource(&root)).collect();
+pub(crate) fn list(offered: &Offered, roots: &Roots, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let is_listed = offered.allow(LISTING).is_ok();
+    let resources = roots.list().filter(|_| is_listed).map(|root| resource(&root)).collect();
     let (page, next) = page(resources, PAGE, cursor).map_err(|error| resource_error(&error.about("resources/list"), None))?;
     let mut result = ListResourcesResult::with_all_items(page);
     result.next_cursor = next;
@@ -42,10 +44,13 @@ pub(crate) fn list(roots: &Roots, cursor: Option<&str>) -> Result<ListResourcesR
 ///
 /// # Errors
 /// -32602 with `stale-cursor`: no cursor is ever given out.
-pub(crate) fn templates(cursor: Option<&str>) -> Result<ListResourceTemplatesResult, ErrorData> {
+pub(crate) fn templates(offered: &Offered, cursor: Option<&str>) -> Result<ListResourceTemplatesResult, ErrorData> {
     if cursor.is_some() {
         let error = Error::from(ErrorKind::StaleCursor).about("resources/templates/list");
         return Err(resource_error(&error, None));
+    }
+    if offered.allow(READING).is_err() && offered.allow(LISTING).is_err() {
+        return Ok(ListResourceTemplatesResult::with_all_items(Vec::new()));
     }
     let template = ResourceTemplate::new(TEMPLATE, "file").with_title("File or directory in a root").with_description(
         "name: a root's name, from resources/list. path: relative to that root, with the characters % ? # and \\ as %25 %3F %23 and \
@@ -105,7 +110,8 @@ pub(crate) fn refused(context: &Context, error: &Error, uri: &str) -> ErrorData 
 /// What is at `uri`, by `resources/read`. Blocks on the disk, so it belongs on a thread that may block.
 ///
 /// # Errors
-/// `outside-roots` for all that is no `root://` URI, whether or not a tool would take it; those of `Roots::open` and `Roots::read_dir`;
+/// `outside-roots` for all that is no `root://` URI, whether or not a tool would take it; `not-granted` where no tool that the operator has
+/// chosen would give it; those of `Roots::open` and `Roots::read_dir`;
 /// `too-large`.
 pub(crate) fn read(context: &Context, work: &Work, uri: &str) -> Result<ReadResourceResult> {
     if !is_ours(uri) {
@@ -113,14 +119,28 @@ pub(crate) fn read(context: &Context, work: &Work, uri: &str) -> Result<ReadReso
         return Err(if context.hide_host_paths { error } else { error.about(uri) });
     }
     let context = context.until_stopped(work);
+    let lists = context.offered.allow(LISTING);
+    if lists.is_err() {
+        // Not even whether something is there.
+        context.offered.allow(READING)?;
+    }
     let refused = match context.roots.open(uri) {
-        Ok(file) => return content(&context, file, uri).map_err(|error| error.about(context.label(uri))),
+        Ok(file) => {
+            return context
+                .offered
+                .allow(READING)
+                .and_then(|()| content(&context, file, uri))
+                .map_err(|error| error.about(context.label(uri)));
+        }
         Err(error) => error,
     };
     // A directory may be listed where its files may not be read.
     let contents = match refused.kind() {
-        ErrorKind::IsADirectory => names(&context, work, uri)?,
-        ErrorKind::NotGranted | ErrorKind::Protected => match names(&context, work, uri) {
+        ErrorKind::IsADirectory => {
+            lists?;
+            names(&context, work, uri)?
+        }
+        ErrorKind::NotGranted | ErrorKind::Protected if lists.is_ok() => match names(&context, work, uri) {
             Err(error) if error.kind() == ErrorKind::NotADirectory => return Err(refused),
             names => names?,
         },

@@ -19,16 +19,21 @@ use crate::context::Context;
 use crate::progress;
 use crate::resources;
 use crate::stdio::Slot;
-use crate::tools;
+use crate::tools::{self, Offered};
 use crate::turns::{Length, Needs, Turns};
 use crate::work::Work;
 
 /// How long a call that was stopped is waited for. What it has changed it has changed, and is not to be answered as if it had not.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
-const INSTRUCTIONS: &str = "Files below the allowed directories can be listed and read, and changed where the operator allows it; \
-    list_allowed_directories shows them. A path is absolute, relative to the first allowed directory, or root://NAME/relative/path. A \
-    refusal starts with a code such as not-found or outside-roots and says what to do; repeating the same call does not help.";
+const WHERE: &str = "The tools work on files below the allowed directories, as far as the operator allows it";
+const PATHS: &str = "A path is absolute, relative to the first allowed directory, or root://NAME/relative/path. A refusal starts with a code \
+    such as not-found or outside-roots and says what to do: do that, and repeat the same call only where it says so.";
+
+fn instructions(offered: &Offered) -> String {
+    let shown = if offered.has("list_allowed_directories") { "; list_allowed_directories shows them" } else { "" };
+    format!("{WHERE}{shown}. {PATHS}")
+}
 
 /// What came of a call: its result or refusal; outside, a fault of the server itself.
 pub(crate) type Outcome<T> = Result<cap_roots::Result<T>, ErrorData>;
@@ -175,7 +180,7 @@ impl ServerHandler for Server {
             .with_server_info(
                 Implementation::new("cap-roots-mcp", env!("CARGO_PKG_VERSION")).with_title("cap-roots filesystem server"),
             )
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(instructions(&self.context.offered))
     }
 
     async fn list_tools(
@@ -211,7 +216,7 @@ impl ServerHandler for Server {
             ForCall::Ask(_) => self.context.roots.clone(),
             ForCall::Unavailable(_) => self.context.roots.narrow([]).into_roots(),
         };
-        resources::list(&roots, request.and_then(|request| request.cursor).as_deref())
+        resources::list(&self.context.offered, &roots, request.and_then(|request| request.cursor).as_deref())
     }
 
     async fn list_resource_templates(
@@ -219,7 +224,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        resources::templates(request.and_then(|request| request.cursor).as_deref())
+        resources::templates(&self.context.offered, request.and_then(|request| request.cursor).as_deref())
     }
 
     async fn read_resource(

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
+use support::wire::Session;
 use support::{SERVER, call, client, code, eras, offered, run, text, tree, workspace};
 
 /// Catches: a choice that only the list obeys.
@@ -50,6 +51,61 @@ async fn the_operator_chooses_the_tools() {
         }
     }
     assert!(!Path::new(&ws).join("n").exists());
+}
+
+/// Catches: a file that is read as a resource where the operator offers no tool that reads; a directory that is listed so; instructions that name
+/// a tool that is not there, or say that no call is worth repeating.
+#[test]
+fn resources_go_as_far_as_the_tools_do() {
+    let (_folder, ws) = workspace();
+    for era in eras() {
+        for (options, reads, lists) in [
+            (&["--tools", "list_directory"][..], false, true),
+            (&["--tools", "read_media_file,list_allowed_directories"], true, false),
+            (&["--disable-tools", "list_directory"], true, true),
+            (&["--tools", "write_file"], false, false),
+        ] {
+            let mut session = Session::start(&era, &[options, &[&ws]].concat());
+            let given = |session: &mut Session, uri: &str| {
+                let answer = session.ask("resources/read", json!({ "uri": uri }));
+                let code = answer["error"]["data"]["code"].as_str().map(str::to_owned);
+                assert!(code.is_none() || answer["error"]["message"].as_str().unwrap().contains("has switched"), "{answer}");
+                code.unwrap_or_else(|| "given".to_owned())
+            };
+            let want = |given: bool| if given { "given" } else { "not-granted" };
+            assert_eq!(given(&mut session, "root://ws/a.txt"), want(reads), "{options:?}");
+            assert_eq!(given(&mut session, "root://ws/"), want(lists), "{options:?}");
+            if !reads && !lists {
+                assert_eq!(given(&mut session, "root://ws/missing"), "not-granted");
+            }
+            let list = session.ask("resources/list", json!({}))["result"]["resources"].as_array().unwrap().len();
+            let templates = session.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
+            assert_eq!((list, templates.as_array().unwrap().len()), (lists.into(), usize::from(reads || lists)), "{options:?}");
+            let told = session.info["result"]["instructions"].as_str().unwrap();
+            let named = options[1].contains("allowed") || options[0] == "--disable-tools";
+            assert_eq!(told.contains("list_allowed_directories"), named, "{told}");
+            assert!(!told.contains("does not help"), "{told}");
+            session.end();
+        }
+    }
+}
+
+/// Catches: a tool that is taken away and stays under its older name; a name that cannot be taken away or chosen alone.
+#[tokio::test]
+async fn a_tool_goes_with_its_older_name() {
+    let (_folder, ws) = workspace();
+    for (options, new, old) in [
+        ("--disable-tools=read_text_file", false, false),
+        ("--disable-tools=read_file", true, false),
+        ("--tools=read_file", false, true),
+        ("--tools=read_text_file", true, false),
+    ] {
+        let client = client(eras()[0].clone(), &[options, &ws]).await;
+        let tools = offered(&client).await;
+        let has = |name: &str| tools.iter().any(|tool| tool == name);
+        assert_eq!((has("read_text_file"), has("read_file")), (new, old), "{options}");
+        client.cancel().await.unwrap();
+    }
 }
 
 /// Catches: a name that is none and is passed over; a server without tools.

@@ -57,7 +57,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
     tools: Option<Vec<String>>,
 
-    /// Tools that are not offered, of those that would be.
+    /// Tools that are not offered, of those that would be. read_text_file takes its older name read_file along. This is no access: what must not be
+    /// read is for grants and rules to say.
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Tools")]
     disable_tools: Vec<String>,
 

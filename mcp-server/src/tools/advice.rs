@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use cap_roots::{Access, Error, ErrorKind};
 
-use super::{LIST_ALLOWED_DIRECTORIES, TOOLS};
+use super::{LIST_ALLOWED_DIRECTORIES, Offered, TOOLS};
 use crate::context::Context;
 
 /// Most characters of names in a refusal. With the rest it stays below what the library shows of a message, so that no name is cut.
@@ -43,15 +43,14 @@ pub(super) fn to_change(error: Error) -> Error {
 
 /// Why there is no such tool: nothing allows it here, or it is none of ours.
 pub(super) fn not_offered(context: &Context, name: &str) -> Error {
-    let names = names(context, name);
+    let names = names(&context.offered, name);
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let typed = shortened(name);
         return Error::invalid_argument(format!("there is no tool \"{typed}\"; the tools are {names}"))
             .advise("call one of them");
     };
     if context.offered.is_switched_off(name) {
-        let why = format!("the operator has switched {name} off; the tools are {names}");
-        return Error::not_granted(why).advise("call one of them");
+        return switched_off(&context.offered, name);
     }
     let needed = tool.operation.needs_at_target().unwrap_or(tool.operation.needs());
     let is_short_of_access = !context.roots.list().any(|root| root.access() >= needed);
@@ -62,6 +61,12 @@ pub(super) fn not_offered(context: &Context, name: &str) -> Error {
         Access::Write => "call one of them, or ask the operator for a directory that may be written (--rw DIR)",
         _ => "call one of them, or ask the operator for more access",
     })
+}
+
+/// The refusal of a tool that there would be, had the operator not said otherwise.
+pub(super) fn switched_off(offered: &Offered, name: &str) -> Error {
+    let why = format!("the operator has switched {name} off; the tools are {}", names(offered, name));
+    Error::not_granted(why).advise("call one of them")
 }
 
 /// Cut after it is escaped, since that makes it longer.
@@ -75,8 +80,8 @@ fn shortened(name: &str) -> String {
 }
 
 /// The tools that there are; of more than fit, the ones most like `name` first, and how many more.
-fn names(context: &Context, name: &str) -> String {
-    let mut names: Vec<_> = context.offered.tools().map(|tool| tool.name).collect();
+fn names(offered: &Offered, name: &str) -> String {
+    let mut names: Vec<_> = offered.tools().map(|tool| tool.name).collect();
     let all = names.join(", ");
     if all.len() <= NAMES {
         return all;

@@ -16,7 +16,12 @@ impl Chosen {
     /// Reads the names; or that which is none, and the line that says so.
     pub(crate) fn of<'a>(only: Option<&[String]>, without: impl Iterator<Item = &'a String>) -> Result<Self, (String, String)> {
         let only = only.map(|names| names.iter().map(tool).collect()).transpose()?;
-        Ok(Self { only, without: without.map(tool).collect::<Result<_, _>>()? })
+        let mut without = without.map(tool).collect::<Result<Vec<_>, _>>()?;
+        // The older name of the same tool: whoever takes the tool away means it under both. Either name alone can be chosen.
+        if without.contains(&super::read_text::READ_TEXT_FILE.name) {
+            without.push(super::read_text::READ_FILE.name);
+        }
+        Ok(Self { only, without })
     }
 
     pub(super) fn has(&self, tool: &str) -> bool {

@@ -106,7 +106,13 @@ pub(crate) struct Offered {
     tools: Arc<[usize]>,
     /// What the roots would allow, and the operator has not chosen.
     switched_off: Arc<[usize]>,
+    /// Made once: answers that are not read yet share the schemas.
+    described: Arc<[Tool]>,
 }
+
+/// The tools that read files, and those that list directories: resources give the same, so they go as far as these do.
+pub(crate) const READING: &[&str] = &["read_text_file", "read_file", "read_multiple_files", "read_media_file"];
+pub(crate) const LISTING: &[&str] = &["list_directory", "list_directory_with_sizes"];
 
 impl Offered {
     fn tools(&self) -> impl Iterator<Item = &'static Definition> {
@@ -127,7 +133,18 @@ impl Offered {
 
     /// For `tools/list`.
     pub(crate) fn describe(&self) -> Vec<Tool> {
-        self.tools().map(describe).collect()
+        self.described.to_vec()
+    }
+
+    /// Whether what these tools do may be done in another way. What no directory allows is not for the operator's choice to refuse.
+    ///
+    /// # Errors
+    /// `not-granted` where the operator has switched all of them off.
+    pub(crate) fn allow(&self, tools: &[&str]) -> Result<()> {
+        match tools.iter().find(|name| self.is_switched_off(name)) {
+            Some(name) if !tools.iter().any(|name| self.has(name)) => Err(advice::switched_off(self, name)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -142,8 +159,9 @@ pub(crate) fn offered(roots: &Roots, most: Access, may_delete: bool, chosen: &Ch
     };
     let allowed = TOOLS.iter().enumerate().filter(|(_, tool)| is_offered(tool));
     let (tools, off): (Vec<_>, Vec<_>) = allowed.partition(|(_, tool)| chosen.has(tool.name));
+    let described = tools.iter().map(|(_, tool)| describe(tool)).collect();
     let indexes = |tools: Vec<(usize, _)>| tools.into_iter().map(|(index, _)| index).collect();
-    Offered { tools: indexes(tools), switched_off: indexes(off) }
+    Offered { tools: indexes(tools), switched_off: indexes(off), described }
 }
 
 /// Whether a call of this tool may leave something changed even if it was stopped.
