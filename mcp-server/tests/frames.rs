@@ -137,6 +137,48 @@ fn faults_are_answered_before_the_handshake() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// Catches: a notification or a stray response that ends the server because no request came before it, or only one that begins nothing.
+#[test]
+fn what_comes_before_the_first_request_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    let meta =
+        json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let ask = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+    let stray = [
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":9}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":77,\"error\":{\"code\":1,\"message\":\"\"}}",
+    ]
+    .join("\n");
+    let unknown =
+        json!({ "io.modelcontextprotocol/protocolVersion": "1999-01-01", "io.modelcontextprotocol/clientCapabilities": {} });
+    for before in [
+        None,
+        Some(ask("ping", json!({}))),
+        Some(ask("server/discover", json!({ "_meta": meta }))),
+        Some(ask("tools/list", json!({}))),
+        Some(ask("tools/list", json!({ "_meta": unknown }))),
+    ] {
+        for last in [ask("initialize", hello.clone()), ask("tools/list", json!({ "_meta": meta }))] {
+            let (mut server, _) = start(&[dir]);
+            let mut input = server.stdin.take().unwrap();
+            let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+            let mut answers = Vec::new();
+            for line in before.iter().chain([&last]) {
+                writeln!(input, "{stray}\n{line}").unwrap();
+                answers.push(lines.next().unwrap_or_else(|| panic!("{before:?}: no answer to {line}")).unwrap());
+            }
+            assert!(answers.last().unwrap().contains("\"result\""), "{answers:?}");
+            drop(input);
+            assert!(lines.next().is_none() && server.wait().unwrap().success(), "{before:?}");
+        }
+    }
+}
+
 /// Catches: a limit below what clients send, and a longer line that is kept, dropped, or taken for several.
 #[test]
 fn long_lines_are_taken_or_refused() {

@@ -18,7 +18,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use rmcp::model::{CancelledNotification, ClientNotification, GetExtensions, JsonRpcMessage};
+use rmcp::model::{
+    CancelledNotification, ClientNotification, ClientRequest, GetExtensions, GetMeta, JsonRpcMessage, ProtocolVersion,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::{Notify, mpsc as channel, oneshot};
@@ -37,7 +39,8 @@ pub(crate) struct Limits {
     message: usize,
     /// Most that requests without an answer may hold.
     unanswered: usize,
-    /// What a request is counted for beside its own length: it and its answer, where that is no file's content.
+    /// What a request is counted for beside its own length: it and its answer, where that is no file's content. A list of the tools is
+    /// some 40 KiB.
     overhead: usize,
     /// How long calls may still take once the client has closed its end.
     linger: Duration,
@@ -45,7 +48,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message: 64 << 20, unanswered: 128 << 20, overhead: 32 << 10, linger: Duration::from_secs(5) }
+        Self { message: 64 << 20, unanswered: 128 << 20, overhead: 64 << 10, linger: Duration::from_secs(5) }
     }
 }
 
@@ -101,7 +104,8 @@ fn of(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static,
     let (writing, written) = mpsc::channel();
     let unanswered = Arc::new(Unanswered::new());
     let stop = Arc::new(Notify::new());
-    let reader = Reader { messages: to_read, faults: outgoing.clone(), unanswered: Arc::clone(&unanswered), limits };
+    let mut reader =
+        Reader { messages: to_read, faults: outgoing.clone(), unanswered: Arc::clone(&unanswered), limits, begun: false };
     thread::Builder::new().name("stdin".to_owned()).spawn(move || reader.run(input))?;
     let failed = Arc::clone(&stop);
     let write = move || {
@@ -135,10 +139,12 @@ struct Reader {
     faults: mpsc::Sender<Outgoing>,
     unanswered: Arc<Unanswered>,
     limits: Limits,
+    /// Whether the client has begun.
+    begun: bool,
 }
 
 impl Reader {
-    fn run(&self, input: impl BufRead) {
+    fn run(&mut self, input: impl BufRead) {
         let budget = Budget::new(self.limits.unanswered);
         let mut lines = Lines::new(input, self.limits.message);
         loop {
@@ -153,6 +159,8 @@ impl Reader {
             };
             let passed_on = match frame {
                 Frame::Nothing => true,
+                // The protocol library ends at what it does not expect; nothing is at work yet that this could be about.
+                Frame::Message(message) if !self.begin(&message) && !matches!(*message, JsonRpcMessage::Request(_)) => true,
                 Frame::Fault(fault) => self.refuse(fault, &budget),
                 Frame::Message(message) => self.pass_on(message, length, &budget),
             };
@@ -160,6 +168,12 @@ impl Reader {
                 return;
             }
         }
+    }
+
+    /// Whether the client has begun, with this message or before.
+    fn begin(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        self.begun = self.begun || matches!(message, JsonRpcMessage::Request(request) if begins(&request.request));
+        self.begun
     }
 
     /// Whether anybody still listens.
@@ -190,6 +204,19 @@ impl Reader {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         self.messages.blocking_send(message).is_ok()
+    }
+}
+
+/// Whether the protocol library goes on to serve with this request, as it decides itself: others it answers alone.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let is_known = meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            is_known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        }
     }
 }
 

@@ -57,8 +57,10 @@ fn done(id: RequestId) -> TxJsonRpcMessage<RoleServer> {
     ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyObject {}), id)
 }
 
-fn ping(id: i64) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")
+/// A request that a client may begin with.
+fn ask(id: i64) -> String {
+    let meta = "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}";
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\",\"params\":{{\"_meta\":{meta}}}}}\n")
 }
 
 fn cancel(id: i64) -> String {
@@ -70,7 +72,7 @@ fn cancel(id: i64) -> String {
 async fn messages_come_in_the_order_of_the_wire() {
     let mut wire = wire();
     let changed = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}\r\n";
-    let lines = [&ping(1), changed, "\n", "\u{feff}  ", &ping(2), changed, changed, ping(3).trim_end()].concat();
+    let lines = [&ask(1), changed, "\n", "\u{feff}  ", &ask(2), changed, changed, ask(3).trim_end()].concat();
     wire.write(&lines);
     wire.input = None;
     let changed = "notifications/roots/list_changed";
@@ -87,7 +89,7 @@ async fn a_client_that_does_not_read_is_not_read() {
     let served = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&served);
     let mut input = input.unwrap();
-    let writer = thread::spawn(move || (0..ALL).for_each(|id| input.write_all(ping(id as i64).as_bytes()).unwrap()));
+    let writer = thread::spawn(move || (0..ALL).for_each(|id| input.write_all(ask(id as i64).as_bytes()).unwrap()));
     // As rmcp does: an answer is begun at once, and its end is waited for beside.
     let service = tokio::spawn(async move {
         while let Some(JsonRpcMessage::Request(request)) = transport.receive().await {
@@ -118,12 +120,12 @@ async fn a_client_that_does_not_read_is_not_read() {
 #[tokio::test]
 async fn an_id_is_in_use_until_it_is_answered_or_withdrawn() {
     let mut wire = wire();
-    wire.write(&[ping(1), ping(1), ping(2), cancel(2), ping(2), ping(3)].concat());
+    wire.write(&[ask(1), ask(1), ask(2), cancel(2), ask(2), ask(3)].concat());
     for want in ["1", "2", "notifications/cancelled", "2", "3"] {
         assert_eq!(wire.next().await.as_deref(), Some(want));
     }
     wire.answer(1).await.unwrap();
-    wire.write(&ping(1));
+    wire.write(&ask(1));
     assert_eq!(wire.next().await.as_deref(), Some("1"));
     let answers = wire.read_all();
     assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&1.into(), &(-32600).into()), "{answers:?}");
@@ -136,7 +138,7 @@ async fn an_id_is_in_use_until_it_is_answered_or_withdrawn() {
 async fn what_is_withdrawn_gives_its_part_back() {
     let mut wire = wire();
     for id in 0..1_000 {
-        wire.write(&[ping(id), cancel(id)].concat());
+        wire.write(&[ask(id), cancel(id)].concat());
         // The call, as rmcp drops it.
         drop(wire.next().await);
         drop(wire.next().await);
@@ -147,7 +149,7 @@ async fn what_is_withdrawn_gives_its_part_back() {
 #[tokio::test]
 async fn the_end_waits_for_the_answers_and_not_for_ever() {
     let mut wire = wire();
-    wire.write(&[ping(1), ping(2)].concat());
+    wire.write(&[ask(1), ask(2)].concat());
     wire.input = None;
     assert_eq!((wire.next().await.as_deref(), wire.next().await.as_deref()), (Some("1"), Some("2")));
     let soon = Duration::from_millis(20);
@@ -167,7 +169,7 @@ async fn the_end_waits_for_the_answers_and_not_for_ever() {
 #[tokio::test]
 async fn whoever_does_not_read_any_more_is_not_worked_for() {
     let mut wire = wire();
-    wire.write(&ping(1));
+    wire.write(&ask(1));
     assert_eq!(wire.next().await.as_deref(), Some("1"));
     let answer = wire.answer(1);
     drop(wire.output);
