@@ -385,7 +385,8 @@ pub struct Limits {
     #[schemars(with = "NonZeroU32")]
     pub max_entries: Option<NonZeroU32>,
     /// How many levels down trees and searches of the server go.
-    #[schemars(with = "NonZeroU32")]
+    #[schemars(with = "NonZeroU32", range(min = 1, max = 512))]
+    #[serde(deserialize_with = "file::depth")]
     pub max_depth: Option<NonZeroU32>,
 }
 

@@ -135,6 +135,8 @@ fn what_is_wrong_is_said_with_its_place() {
         ("[limits]\nmax_text_bytes = \"1MB\"", 2, 18, "a number of bytes from 1 on, as in max_text_bytes = 1048576"),
         ("http = 8000", 1, 1, "unknown key \"http\"; HTTP is for the command line alone, as --http; known keys: must_end"),
         ("[limits]\nmax_seconds = 99999999999999999999", 2, 15, ""),
+        ("[limits]\nmax_depth = 513", 2, 13, "max_depth cannot be 513; write a whole number from 1 to 512"),
+        ("[limits]\nmax_depth = 0", 2, 13, "max_depth cannot be 0; write a whole number from 1 to 512"),
         ("tools = 1", 1, 9, "tools cannot be 1; write tools = [\"read_text_file\""),
         ("tools = [\"a\", 2]", 1, 15, "tools cannot be 2; write tools = ["),
         ("disable_tools = \"a\"", 1, 17, "disable_tools cannot be \"a\"; write disable_tools = ["),

@@ -10,8 +10,9 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::options::LogFormat;
 
 pub(crate) fn start(format: LogFormat) {
-    // The protocol library warns of each request that is refused, and a client may ask for as many as it likes.
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,rmcp::service=error".into());
+    // The protocol library warns of each request that is refused, and a client may ask for as many as it likes. Its errors are of answers that
+    // nobody takes any more: a client that has gone, calls that are ended with the server.
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,rmcp::service=off".into());
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Lines(format));
     match format {
         LogFormat::Text => logs.init(),

@@ -56,7 +56,11 @@ fn faults() -> Vec<(Vec<u8>, i64, Value)> {
         ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", invalid, Value::Null),
         ("{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", invalid, Value::Null),
         ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", invalid, Value::Null),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", invalid, json!(1.5)),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", invalid, Value::Null),
+        // A number that is read as another one.
+        ("{\"jsonrpc\":\"2.0\",\"id\":99999999999999999999,\"method\":\"ping\"}", invalid, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":-1e20,\"method\":5}", invalid, Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":2.0,\"method\":5}", invalid, json!(2.0)),
         ("{\"jsonrpc\":\"2.0\",\"id\":18446744073709551615,\"method\":\"ping\"}", invalid, json!(u64::MAX)),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\":\"tools/list\"}", invalid, json!(1)),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", invalid, Value::Null),

@@ -178,3 +178,32 @@ fn an_id_at_work_is_not_taken_again() {
     let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
     assert_eq!(server.post(&headers, ping).status, 200);
 }
+
+/// Catches: an end that tells of the calls it has to leave, as if something had gone wrong.
+#[test]
+fn a_signal_ends_it_without_a_word() {
+    let (_folder, ws) = workspace();
+    if !endless(&ws) {
+        return;
+    }
+    let server = Server::start(&["--max-seconds", "600", &ws]);
+    let call = json!({ "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } });
+    let mut clients = [server.client(false), server.client(true)];
+    let _at_work: Vec<_> = clients
+        .iter_mut()
+        .map(|client| {
+            let mut connection = server.connect();
+            connection.write(&client.request("tools/call", call.clone()));
+            connection
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let started = server.told();
+    server.terminate();
+    while std::net::TcpStream::connect(server.at).is_ok() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_secs(9));
+    assert_eq!(server.told(), started);
+    assert!(server.ended().0.success());
+}

@@ -3,9 +3,11 @@
 //! May touch: nothing. No I/O. The comments on the fields are the descriptions in the schema.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::{ClientRoots, Limits, Protect};
@@ -160,6 +162,12 @@ impl From<Level> for Access {
     }
 }
 
+/// How deep trees may be asked for: no deeper than the library goes.
+pub(super) fn depth<'de, D: Deserializer<'de>>(input: D) -> Result<Option<NonZeroU32>, D::Error> {
+    let depth = NonZeroU32::deserialize(input)?;
+    if depth.get() > 512 { Err(Error::custom("too deep")) } else { Ok(Some(depth)) }
+}
+
 /// How each key is written: what an error about its value says to do.
 pub(super) fn form(key: &str) -> Option<&'static str> {
     Some(match key {
@@ -180,7 +188,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "max_media_bytes" => "a number of bytes from 1 on, as in max_media_bytes = 16777216",
         "max_seconds" => "a whole number from 1 on, as in max_seconds = 60",
         "max_entries" => "a whole number from 1 on, as in max_entries = 50000",
-        "max_depth" => "a whole number from 1 on, as in max_depth = 60",
+        "max_depth" => "a whole number from 1 to 512, as in max_depth = 60",
         "root" => "one table [[root]] for each directory",
         "end" => "[end] as the last line",
         "path" => "path = \"DIRECTORY\"",

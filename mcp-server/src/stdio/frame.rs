@@ -77,7 +77,7 @@ fn message(value: Value, twice: bool) -> Result<Frame, Fault> {
     let object = match &value {
         Value::Object(object) => object,
         Value::Array(_) => {
-            return Err(Fault::invalid(Value::Null, "batches are not taken; send each message on a line of its own"));
+            return Err(Fault::invalid(Value::Null, "batches are not taken; send each message by itself"));
         }
         _ => return Err(Fault::invalid(Value::Null, "the message is not a JSON object")),
     };
@@ -110,8 +110,16 @@ fn message(value: Value, twice: bool) -> Result<Frame, Fault> {
     }
 }
 
+/// Whether it can be said again as it was: a number that is no whole one, or too large, would be another one.
+fn is_id(id: &Value) -> bool {
+    /// From here on, neighbours are the same to readers that know floating point alone.
+    const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    let is_whole = |number: f64| number.fract() == 0.0 && number.abs() < EXACT;
+    id.is_string() || id.is_i64() || id.is_u64() || id.as_f64().is_some_and(is_whole)
+}
+
 /// The id that a fault is answered with. That of a response is an id of ours, and means another request where the client reads it.
 fn asked_by(object: &Map<String, Value>) -> Value {
     let answers = !object.contains_key("method") && (object.contains_key("result") || object.contains_key("error"));
-    object.get("id").filter(|id| !answers && (id.is_string() || id.is_number())).cloned().unwrap_or_default()
+    object.get("id").filter(|id| !answers && is_id(id)).cloned().unwrap_or_default()
 }
