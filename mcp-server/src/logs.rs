@@ -9,10 +9,12 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::options::LogFormat;
 
+/// The protocol library warns of each request that is refused, and a client may ask for as many as it likes. Its errors are of answers that
+/// nobody takes any more: of a client that has gone, of calls that end with the server.
+const USUAL: &str = "warn,rmcp::service=off,rmcp::transport::common::server_side_http=off";
+
 pub(crate) fn start(format: LogFormat) {
-    // The protocol library warns of each request that is refused, and a client may ask for as many as it likes. Its errors are of answers that
-    // nobody takes any more: a client that has gone, calls that are ended with the server.
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,rmcp::service=off".into());
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| USUAL.into());
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Lines(format));
     match format {
         LogFormat::Text => logs.init(),

@@ -174,7 +174,12 @@ impl Gate {
             StatusCode::INTERNAL_SERVER_ERROR if self.stopping.load(Ordering::SeqCst) => Err(Refused::Stopping),
             // Faults of the protocol are told in JSON.
             StatusCode::BAD_REQUEST if first && !response.headers().contains_key(header::CONTENT_TYPE) => Err(Refused::NoSession),
-            _ => Ok(held(response, Holds { turn: Some(turn), id }).map(|body| body.within(self.patience))),
+            status => {
+                if status == StatusCode::INTERNAL_SERVER_ERROR {
+                    tracing::error!("a message was answered with an internal error");
+                }
+                Ok(held(response, Holds { turn: Some(turn), id }).map(|body| body.within(self.patience)))
+            }
         }
     }
 
