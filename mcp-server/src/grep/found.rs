@@ -6,11 +6,10 @@
 use std::io;
 
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::snippet::{LEAST, SHOWN, snippet, without_part};
-use super::source::LINE;
+use super::pattern::Pattern;
 
 /// What is shown of a file with matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +95,7 @@ struct Before {
 
 /// What the searcher tells of one file.
 pub(super) struct Lines<'a> {
-    matcher: &'a RegexMatcher,
+    pattern: &'a Pattern,
     shape: Shape,
     label: &'a str,
     /// What is searched was decoded.
@@ -113,8 +112,8 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, shape: Shape, label: &'a str, base: u64, found: &'a mut Found) -> Self {
-        Self { matcher, shape, label, decoded: false, base, before: Vec::new(), last: None, behind: 0, stopped: false, found }
+    pub(super) fn new(pattern: &'a Pattern, shape: Shape, label: &'a str, base: u64, found: &'a mut Found) -> Self {
+        Self { pattern, shape, label, decoded: false, base, before: Vec::new(), last: None, behind: 0, stopped: false, found }
     }
 
     pub(super) fn decoded(self, decoded: bool) -> Self {
@@ -141,8 +140,8 @@ impl<'a> Lines<'a> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         // A line that was searched in part ends anywhere.
-        let bytes = if bytes.len() >= LINE { without_part(bytes) } else { bytes };
-        let found = if matches { self.matcher.find(bytes).ok().flatten() } else { None };
+        let bytes = if bytes.len() >= self.pattern.line { without_part(bytes) } else { bytes };
+        let found = if matches { self.pattern.matcher.find(bytes).ok().flatten() } else { None };
         let found = found.map_or(0..0, |found| found.start()..found.end());
         // A small answer has room for a small part of a line.
         let most = SHOWN.min((self.found.bytes / 4).max(LEAST));

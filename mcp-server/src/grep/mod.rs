@@ -15,12 +15,12 @@ use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
 pub(crate) use found::{Found, Full, Shape};
 pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
-pub(crate) use source::{Facts, LINE};
+pub(crate) use source::Facts;
 
 use crate::page;
 use crate::work::Work;
 use found::Lines;
-use source::Source;
+use source::{LINE, Source};
 
 /// How far one file was searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,16 +60,21 @@ impl Search {
         Self { pattern, shape, searcher }
     }
 
+    /// Most bytes of one line that are searched.
+    pub(crate) fn line(&self) -> usize {
+        self.pattern.line
+    }
+
     /// Searches `file` from line `from` (from 1) on, and adds what is found to `found`, where it is called `label`.
     ///
     /// # Errors
     /// `cancelled`, `revoked`, `expired`, `io`; what was found before stays.
     pub(crate) fn file(&mut self, file: impl Read, label: &str, from: u64, found: &mut Found, work: &Work) -> Result<Searched> {
-        let Some(mut source) = Source::of(file, work)? else { return Ok(Searched::Binary) };
+        let Some(mut source) = Source::of(file, self.pattern.line, work)? else { return Ok(Searched::Binary) };
         let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
         source.begin(from.saturating_sub(1), context)?;
         let mut lines =
-            Lines::new(&self.pattern.matcher, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
+            Lines::new(&self.pattern, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
         let outcome = self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines);
         let (stopped, next) = (lines.stopped(), lines.next());
         let facts = source.facts();

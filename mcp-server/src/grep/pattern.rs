@@ -1,17 +1,24 @@
 //! What is searched for: the text of a caller, bounded and compiled.
 //!
 //! May touch: nothing of the server. Expressions are those of `regex`: without look-around and back-references, so that a search takes
-//! time linear in what is searched, whatever was written; the factor is the compiled size, which is bounded here.
+//! time linear in what is searched, whatever was written; the factor is the size of the expression. It is bounded here, and with it each line.
 
 use cap_roots::{Error, Result};
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
+
+use super::source::LINE;
 
 /// Longest pattern, in bytes.
 pub(crate) const LENGTH: usize = 4096;
-/// Most bytes of a compiled expression. What matches lines may have to take each of its states for each byte, and nobody can stop it within
-/// a block.
+/// Most bytes of a compiled expression.
 const COMPILED: usize = 1 << 20;
+/// Most places of an expression that its matcher may stand at.
+const PLACES: usize = 2048;
+/// Most places times bytes of a line. Nobody can stop the matcher within a line, and for each byte it may have to look at each place: so
+/// many take about half a second.
+const STEP: usize = 1 << 22;
 /// Most bytes that the matcher sets aside for what it has seen.
 const CACHE: usize = 4 << 20;
 /// How deep groups and repetitions may be nested.
@@ -31,6 +38,8 @@ pub(crate) struct Meaning {
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(super) matcher: RegexMatcher,
+    /// Most bytes of one line that are searched.
+    pub(super) line: usize,
     /// It is taken as text, and looks as if it were meant as an expression.
     pub(crate) looks_like_regex: bool,
 }
@@ -50,9 +59,8 @@ impl Pattern {
         if text.contains('\n') {
             return Err(several_lines());
         }
-        if meaning.regex {
-            check(text)?;
-        }
+        let large = || wrong("is too large as a regular expression".to_owned()).advise("use shorter repetitions: counted ones multiply");
+        let line = line(&if meaning.regex { text.to_owned() } else { regex_syntax::escape(text) }, meaning)?.ok_or_else(large)?;
         let matcher = RegexMatcherBuilder::new()
             .fixed_strings(!meaning.regex)
             .case_insensitive(!meaning.case_sensitive)
@@ -66,11 +74,10 @@ impl Pattern {
             .build(text)
             .map_err(|error| match error.kind() {
                 ErrorKind::NotAllowed(_) => several_lines(),
-                _ if error.to_string().contains("size limit") => wrong("is too large as a regular expression".to_owned())
-                    .advise("repeat less in it: counted repetitions multiply"),
+                _ if error.to_string().contains("size limit") => large(),
                 _ => not_a_regex(String::new()),
             })?;
-        Ok(Self { matcher, looks_like_regex: !meaning.regex && looks_like_regex(text) })
+        Ok(Self { matcher, line, looks_like_regex: !meaning.regex && looks_like_regex(text) })
     }
 }
 
@@ -84,17 +91,47 @@ fn not_a_regex(why: String) -> Error {
         .advise("mend it, or set regex to false to look for the text itself")
 }
 
-/// Parsed by itself first: where the fault is counts from the caller's own text, and what is only right together with what the matcher
-/// puts around it (`a)|(b`) is found.
-fn check(text: &str) -> Result<()> {
-    let (why, at) = match ParserBuilder::new().nest_limit(NESTED).utf8(false).build().parse(text) {
-        Ok(_) => return Ok(()),
+/// How much of a line is searched; `None` where the expression has too many places.
+///
+/// Parsed by itself first: where a fault is counts from the caller's own text, and what is only right together with what the matcher puts
+/// around it (`a)|(b`) is found.
+fn line(text: &str, meaning: Meaning) -> Result<Option<usize>> {
+    let mut parser = ParserBuilder::new();
+    let (why, at) = match parser.nest_limit(NESTED).utf8(false).case_insensitive(!meaning.case_sensitive).build().parse(text) {
+        // Looked for by its bytes, whatever its length.
+        Ok(hir) if matches!(hir.kind(), HirKind::Literal(_)) && !meaning.whole_word => return Ok(Some(LINE)),
+        Ok(hir) => {
+            let places = places(&hir);
+            return Ok((places <= PLACES).then(|| LINE.min(STEP / places)));
+        }
         Err(regex_syntax::Error::Parse(error)) => (error.kind().to_string(), error.span().start.column),
         Err(regex_syntax::Error::Translate(error)) => (error.kind().to_string(), error.span().start.column),
         Err(_) => return Err(not_a_regex(String::new())),
     };
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(not_a_regex(format!(" at character {at}: {why}")))
+}
+
+/// How many places of an expression a matcher may stand at, at once; at least 1. Counted and not compiled: the many states of a class such as `\w`
+/// are nearly all for other bytes.
+fn places(hir: &Hir) -> usize {
+    /// The longest character.
+    const CHARACTER: usize = 4;
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len().max(1),
+        HirKind::Class(class) => class.maximum_len().unwrap_or(CHARACTER).max(1),
+        HirKind::Capture(capture) => places(&capture.sub),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1);
+            // One more for what goes around it.
+            (places(&repetition.sub).saturating_add(usize::from(repetition.max != Some(repetition.min))))
+                .saturating_mul(usize::try_from(times).unwrap_or(usize::MAX))
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().fold(0_usize, |sum, part| sum.saturating_add(places(part))).max(1)
+        }
+    }
 }
 
 /// What is hardly ever meant as it stands.
@@ -163,6 +200,23 @@ mod tests {
         for sound in [r"\w{20}", r"(?i)fn\s+\w+\s*\(", r"\b\p{L}+\b.*\b\p{L}+\b", "a{1000}"] {
             assert!(Pattern::parse(sound, REGEX).is_ok(), "{sound}");
         }
+    }
+
+    /// Catches: a large expression on a long line, which runs for minutes and ends for nobody.
+    #[test]
+    fn the_larger_an_expression_the_shorter_its_lines() {
+        assert_eq!(Pattern::parse("needle", LITERAL).unwrap().line, LINE);
+        for count in [8, 100, 800, 2000] {
+            let pattern = Pattern::parse(&format!("[01]*1[01]{{{count}}}X$"), REGEX).unwrap();
+            assert!(pattern.line * count <= STEP && pattern.line >= STEP / PLACES, "{count}: {}", pattern.line);
+        }
+        for usual in [r"\w+", r"(?i)fn\s+\w+\s*\(", r"\d{4}-\d{2}-\d{2}", "TODO|FIXME"] {
+            assert!(Pattern::parse(usual, REGEX).unwrap().line >= 64 << 10, "{usual}");
+        }
+        for large in ["(.*1){1000}X", "(0|1|01|10){3200}X$", "([01]?){2000}", "((a{60}){60}){1,60}", "(?i)(äö){900}"] {
+            assert!(refused(large, REGEX).contains("shorter repetitions"), "{large}");
+        }
+        assert!(refused("[01]*1[01]{8000}X$", REGEX).contains("shorter repetitions"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::work::Work;
 
 const BLOCK: usize = 64 * 1024;
 
-/// Most bytes of one line that are searched. A line has to be in memory as a whole.
+/// Most bytes of one line that are searched, by any pattern. A line has to be in memory as a whole.
 pub(crate) const LINE: usize = 1 << 20;
 
 /// What turned up while a file was read.
@@ -25,7 +25,7 @@ pub(crate) struct Facts {
     pub(crate) not_utf8: bool,
     /// A NUL stands behind the first block: from there on it is no text.
     pub(crate) ends_binary: bool,
-    /// How many lines are longer than [`LINE`].
+    /// How many lines are longer than what is searched of one.
     pub(crate) long_lines: u64,
 }
 
@@ -37,8 +37,9 @@ pub(crate) struct Source<'a, R> {
     /// What of the block is still to be given.
     at: usize,
     end: usize,
-    /// How long the line is that is being given, so far; more than [`LINE`] is not given.
+    /// How long the line is that is being given, so far; more than `most` is not given.
     line: usize,
+    most: usize,
     /// How many lines were given as a whole, or passed over.
     lines: u64,
     utf8: Utf8,
@@ -55,11 +56,11 @@ impl<R> std::fmt::Debug for Source<'_, R> {
 }
 
 impl<'a, R: Read> Source<'a, R> {
-    /// The text of `file`; `None` if it is binary: a NUL in its first block, and no byte order mark of UTF-16.
+    /// The text of `file`, at most `most` bytes of each line; `None` if it is binary: a NUL in its first block, and no byte order mark of UTF-16.
     ///
     /// # Errors
     /// `revoked`, `expired`, `io`.
-    pub(crate) fn of(mut file: R, work: &'a Work) -> Result<Option<Self>> {
+    pub(crate) fn of(mut file: R, most: usize, work: &'a Work) -> Result<Option<Self>> {
         let mut head = Vec::with_capacity(BLOCK);
         (&mut file).take(BLOCK as u64).read_to_end(&mut head).map_err(page::io)?;
         let decoded = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
@@ -73,6 +74,7 @@ impl<'a, R: Read> Source<'a, R> {
             at: 0,
             end: 0,
             line: 0,
+            most,
             lines: 0,
             utf8: Utf8::default(),
             facts: Facts { decoded, ..Facts::default() },
@@ -155,6 +157,10 @@ impl<R: Read> Read for Source<'_, R> {
             self.paused = true;
             return Err(cap_roots::Error::from(ErrorKind::Timeout).into());
         }
+        // Each line and what is read with its end is searched in one go, which nobody can stop.
+        self.work.check()?;
+        let most = into.len().min(self.most);
+        let into = into.get_mut(..most).unwrap_or_default();
         let mut given = 0;
         while given == 0 && !into.is_empty() {
             if self.at == self.end && !self.fill()? {
@@ -163,7 +169,7 @@ impl<R: Read> Read for Source<'_, R> {
             let block = self.block.get(self.at..self.end).unwrap_or_default();
             let block = block.get(..into.len().min(block.len())).unwrap_or_default();
             let used;
-            if self.line + block.len() <= LINE {
+            if self.line + block.len() <= self.most {
                 // No line of it can be too long.
                 (used, given) = (block.len(), block.len());
                 self.lines += count_lines(block);
@@ -174,14 +180,14 @@ impl<R: Read> Read for Source<'_, R> {
                 let end = memchr::memchr(b'\n', block);
                 used = end.map_or(block.len(), |end| end + 1);
                 let text = end.unwrap_or(block.len());
-                let room = LINE.saturating_sub(self.line);
-                if self.line <= LINE && text > room {
+                let room = self.most.saturating_sub(self.line);
+                if self.line <= self.most && text > room {
                     self.facts.long_lines += 1;
                 }
                 let kept = block.get(..text.min(room)).unwrap_or_default();
                 into.get_mut(..kept.len()).unwrap_or_default().copy_from_slice(kept);
                 given = kept.len();
-                self.line = (self.line + text).min(LINE + 1);
+                self.line = (self.line + text).min(self.most + 1);
                 if end.is_some() {
                     if let Some(last) = into.get_mut(given) {
                         *last = b'\n';
@@ -251,7 +257,7 @@ mod tests {
 
     fn all(bytes: &[u8]) -> (Vec<u8>, u64, Facts) {
         let work = Work::default();
-        let mut source = Source::of(Slow(bytes, 7000), &work).unwrap().expect("text");
+        let mut source = Source::of(Slow(bytes, 7000), LINE, &work).unwrap().expect("text");
         let mut text = Vec::new();
         source.read_to_end(&mut text).unwrap();
         (text, source.lines(), source.facts())
@@ -278,7 +284,7 @@ mod tests {
         let work = Work::default();
         let mut late = vec![b'a'; BLOCK];
         late[BLOCK - 1] = 0;
-        assert!(Source::of(&late[..], &work).unwrap().is_none());
+        assert!(Source::of(&late[..], LINE, &work).unwrap().is_none());
         let mut later = "line\n".repeat(BLOCK).into_bytes();
         later[BLOCK + 7] = 0;
         let (text, _, facts) = all(&later);
@@ -333,7 +339,7 @@ mod tests {
         for (count, next) in
             [(0, "line 1\n"), (1, "line 2\n"), (9_999, "line 10000\n"), (49_999, "line 50000\n"), (50_000, ""), (60_000, "")]
         {
-            let mut source = Source::of(content.as_bytes(), &work).unwrap().unwrap();
+            let mut source = Source::of(content.as_bytes(), LINE, &work).unwrap().unwrap();
             source.begin(count, 0).unwrap();
             let mut text = String::new();
             source.read_to_string(&mut text).unwrap();
@@ -346,7 +352,7 @@ mod tests {
     #[test]
     fn a_stopped_call_reads_no_further() {
         let work = Work::default();
-        let mut source = Source::of(io::repeat(b'a'), &work).unwrap().unwrap();
+        let mut source = Source::of(io::repeat(b'a'), LINE, &work).unwrap().unwrap();
         let mut into = [0; 100];
         assert!(source.read(&mut into).unwrap() > 0);
         work.stop();

@@ -68,11 +68,27 @@ fn long_lines_are_searched_and_cut() {
     assert!(matches!(how, Searched::Whole(facts) if facts.long_lines == 1));
 }
 
+/// Catches: lines that are searched as far as a small expression goes, and steps that hold many of them.
+#[test]
+fn a_large_expression_is_given_short_lines_one_by_one() {
+    let pattern = Pattern::parse("x[xy]{1900}z|needle", REGEX).unwrap();
+    let most = pattern.line;
+    assert!(most < LINE / 64);
+    let content = format!("{}needle\n{}\nneedle\n", "y".repeat(most - 6), "y".repeat(most - 1) + "needle");
+    let (text, how) = searched(&mut Search::new(pattern, Shape::Lines { context: 0 }), content.as_bytes(), 1, 1 << 20, 9);
+    assert_eq!(text.lines().map(|line| &line[..4]).collect::<Vec<_>>(), ["f:1:", "f:3:"]);
+    assert!(matches!(how, Searched::Whole(facts) if facts.long_lines == 1));
+    let work = Work::default();
+    let mut source = Source::of(content.as_bytes(), most, &work).unwrap().unwrap();
+    assert!(source.read(&mut vec![0; LINE]).unwrap() <= most);
+}
+
 /// Catches: a character that the limit of a line goes through, shown as bytes that are none.
 #[test]
 fn the_end_of_what_is_searched_of_a_line_is_a_character() {
     for shift in 0..4 {
-        let content = format!("{}{}needle", "x".repeat(LINE - 21 + shift), "😀".repeat(9));
+        let most = Pattern::parse("😀", REGEX).unwrap().line;
+        let content = format!("{}{}needle", "x".repeat(most - 21 + shift), "😀".repeat(9));
         let (text, _) = searched(&mut search("😀", 0), content.as_bytes(), 1, 1 << 20, 9);
         assert!(text.ends_with('😀') && !text.contains("\\x"), "{shift}");
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::grep::{Facts, Found, Full, LINE, Meaning, PATTERN, Pattern, Search, Searched, Shape};
+use crate::grep::{Facts, Found, Full, Meaning, PATTERN, Pattern, Search, Searched, Shape};
 use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, is_over, properties};
 use crate::work::Work;
 
@@ -213,7 +213,7 @@ impl Searching<'_> {
         if none && !self.going_on {
             notes.extend(self.hint.clone());
         }
-        notes.extend(self.passed.notes(self.found.escaped()));
+        notes.extend(self.passed.notes(self.found.escaped(), self.search.line()));
         answer(text.to_owned(), report.notice((!notes.is_empty()).then(|| notes.join(" "))))
     }
 }
@@ -250,7 +250,7 @@ impl Passed {
         }
     }
 
-    fn notes(&self, escaped: usize) -> Vec<String> {
+    fn notes(&self, escaped: usize, line: usize) -> Vec<String> {
         let note = |count: u64, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}.")),
@@ -276,8 +276,8 @@ impl Passed {
             note(self.decoded, "file is UTF-16, and was searched decoded", "files are UTF-16, and were searched decoded"),
             note(
                 self.long_lines,
-                &format!("line is longer than {LINE} bytes: only its beginning was searched"),
-                &format!("lines are longer than {LINE} bytes: only their beginnings were searched"),
+                &format!("line is longer than {line} bytes: only its beginning was searched"),
+                &format!("lines are longer than {line} bytes: only their beginnings were searched"),
             ),
             note(self.links, "link was not followed", "links were not followed"),
             note(self.special, "pipe, socket or device was not opened", "pipes, sockets or devices were not opened"),
