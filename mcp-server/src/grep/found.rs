@@ -8,8 +8,8 @@ use std::io;
 use grep_matcher::Matcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
-use super::snippet::{LEAST, SHOWN, snippet, without_part};
 use super::pattern::Pattern;
+use super::snippet::{LEAST, SHOWN, snippet, without_part};
 
 /// What is shown of a file with matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

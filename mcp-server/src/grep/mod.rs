@@ -73,8 +73,7 @@ impl Search {
         let Some(mut source) = Source::of(file, self.pattern.line, work)? else { return Ok(Searched::Binary) };
         let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
         source.begin(from.saturating_sub(1), context)?;
-        let mut lines =
-            Lines::new(&self.pattern, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
+        let mut lines = Lines::new(&self.pattern, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
         let outcome = self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines);
         let (stopped, next) = (lines.stopped(), lines.next());
         let facts = source.facts();

@@ -59,7 +59,8 @@ impl Pattern {
         if text.contains('\n') {
             return Err(several_lines());
         }
-        let large = || wrong("is too large as a regular expression".to_owned()).advise("use shorter repetitions: counted ones multiply");
+        let large =
+            || wrong("is too large as a regular expression".to_owned()).advise("use shorter repetitions: counted ones multiply");
         let line = line(&if meaning.regex { text.to_owned() } else { regex_syntax::escape(text) }, meaning)?.ok_or_else(large)?;
         let matcher = RegexMatcherBuilder::new()
             .fixed_strings(!meaning.regex)

@@ -8,7 +8,7 @@ use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::grep::{Facts, Found, Full, Meaning, PATTERN, Pattern, Search, Searched, Shape};
-use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, is_over, properties};
+use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, ends_call, properties};
 use crate::work::Work;
 
 pub(super) const SEARCH_FILE_CONTENTS: Definition = Definition {
@@ -174,7 +174,7 @@ impl Searching<'_> {
             match outcome {
                 Ok(None) => {}
                 Ok(Some((cut, line))) => walking.end_within(cut, line),
-                Err(error) if is_over(error.kind()) => return Err(error),
+                Err(error) if ends_call(error.kind()) => return Err(error),
                 Err(error) => self.passed.refused(error.kind()),
             }
         }
@@ -287,3 +287,6 @@ impl Passed {
         notes.into_iter().flatten().collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use cap_roots::{Dir, Entry, ErrorKind, FileType, Result};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::ends_call;
 use super::exclude::Leave;
 use super::label::Label;
 use super::report::Why;
@@ -48,8 +49,10 @@ impl Gitignores {
         for (uri, above) in label.down_to_start() {
             work.check()?;
             // What cannot be opened above is nothing to this call: it may see less than the root.
-            if let Ok(dir) = context.roots.open_dir(&uri) {
-                gitignores.read(&dir, 0, above);
+            match context.roots.open_dir(&uri) {
+                Ok(dir) => gitignores.read(&dir, 0, above)?,
+                Err(error) if ends_call(error.kind()) => return Err(error),
+                Err(_) => {}
             }
         }
         Ok(gitignores)
@@ -72,7 +75,8 @@ impl Gitignores {
         {
             work.check()?;
             match dir.open_dir() {
-                Ok(dir) => self.read(&dir, above, OsString::new()),
+                Ok(dir) => self.read(&dir, above, OsString::new())?,
+                Err(error) if ends_call(error.kind()) => return Err(error),
                 Err(_) => self.unread += 1,
             }
         }
@@ -92,7 +96,7 @@ impl Gitignores {
         Ok(Leave::In)
     }
 
-    fn read(&mut self, dir: &Dir, depth: usize, above: OsString) {
+    fn read(&mut self, dir: &Dir, depth: usize, above: OsString) -> Result<()> {
         let left = TOGETHER.saturating_sub(self.levels.iter().map(|level| level.bytes).sum()).min(BYTES);
         match content(dir, left) {
             Ok(None) => {}
@@ -101,8 +105,10 @@ impl Gitignores {
                 self.unread += u64::from(!whole);
                 self.levels.push(Level { depth, above, bytes: u64::try_from(content.len()).unwrap_or(u64::MAX), list });
             }
+            Err(error) if ends_call(error.kind()) => return Err(error),
             Err(_) => self.unread += 1,
         }
+        Ok(())
     }
 }
 
@@ -110,7 +116,8 @@ fn content(dir: &Dir, limit: u64) -> Result<Option<Vec<u8>>> {
     match dir.symlink_metadata(NAME) {
         Ok(metadata) if metadata.file_type() == FileType::File => dir.open(NAME)?.read_all(limit).map(Some),
         Ok(_) => Err(ErrorKind::SpecialFile.into()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // A rule hides it whether it is there or not: it says nothing here.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Protected) => Ok(None),
         Err(error) => Err(error),
     }
 }

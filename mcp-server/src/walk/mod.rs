@@ -11,7 +11,7 @@ mod glob;
 mod label;
 mod report;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -319,4 +319,10 @@ impl<'a> Walking<'a> {
 /// Whether nothing below can be reached any more, and not only one directory.
 pub(crate) fn is_over(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Revoked | ErrorKind::Expired | ErrorKind::Cancelled | ErrorKind::RootAbsent | ErrorKind::NoRoots)
+}
+
+/// Whether an operation that was refused so ends the call, and is not passed over. `busy`: a log that has no room for it has none for the next
+/// one, and the answer would lack all that was not looked at.
+pub(crate) fn ends_call(kind: ErrorKind) -> bool {
+    kind == ErrorKind::Busy || is_over(kind)
 }

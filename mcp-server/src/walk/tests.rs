@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 use crate::context::{Limits, Walks};
 use crate::tools::Chosen;
 
-fn context(dir: &Path, ignored: &[&str]) -> Context {
+pub(crate) fn context(dir: &Path, ignored: &[&str]) -> Context {
     let roots = Roots::builder().grant(Grant::new(dir).name("ws").access(Access::Read)).open().unwrap();
     Context {
         offered: crate::tools::offered(&roots, Access::Read, false, &Chosen::of(None, std::iter::empty()).unwrap()),

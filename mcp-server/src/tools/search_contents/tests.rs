@@ -1,0 +1,58 @@
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cap_roots::{Admission, Event, Observer};
+
+use super::*;
+use crate::walk::tests::context;
+
+/// Room for so many operations.
+struct Room(AtomicUsize);
+
+impl Observer for Room {
+    fn observe(&self, _: &Event<'_>) {}
+
+    fn admit(&self, _: Operation) -> Admission {
+        let taken = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
+        if taken.is_ok() { Admission::Admitted } else { Admission::Busy }
+    }
+}
+
+fn asked(context: &Context, arguments: Value) -> Result<String> {
+    let answer = run(context, &Work::default(), &Arguments(arguments.as_object().unwrap().clone()))?;
+    Ok(answer.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone()).collect::<Vec<_>>().join("\n"))
+}
+
+/// Catches: what was declined counted as unreadable or as not there, so that a part of the answer looks like the whole.
+#[test]
+fn what_is_declined_ends_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a/b/c", "a/d", "a/e/f"] {
+        fs::create_dir_all(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("file"), "needle").unwrap();
+        fs::write(folder.path().join(name).join("left-out"), "needle").unwrap();
+        fs::write(folder.path().join(name).join(".gitignore"), "left-out\n").unwrap();
+    }
+    fs::write(folder.path().join(".gitignore"), "d\n").unwrap();
+    let mut context = context(folder.path(), &[]);
+    let roots = context.roots.clone();
+    for path in [".", "a/b", "a/e/f/file"] {
+        let given = json!({ "path": path, "pattern": "needle", "respectGitignore": true });
+        context.roots = roots.clone();
+        let whole = asked(&context, given.clone()).unwrap();
+        let mut declined = 0;
+        for room in 0.. {
+            context.roots = roots.observed_by(Arc::new(Room(room.into())));
+            match asked(&context, given.clone()) {
+                Ok(answer) => {
+                    assert_eq!(answer, whole, "{path} {room}");
+                    break;
+                }
+                Err(error) => assert_eq!(error.code(), "busy"),
+            }
+            declined += 1;
+        }
+        assert!(declined > 0 && (path != "." || declined > 12), "{path} {declined}");
+    }
+}
