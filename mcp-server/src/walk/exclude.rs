@@ -103,9 +103,13 @@ impl Ignored {
         builder.build().map(|list| Self(Arc::new(list))).map_err(|error| format!("invalid-argument: --ignore: {}", what(&error)))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// `start`: the names from the root to where the walk starts, which was named and is not judged.
     pub(super) fn leaves_out(&self, start: &Path, path: &Path, is_dir: bool) -> bool {
-        !self.0.is_empty() && self.0.matched(start.join(path), is_dir).is_ignore()
+        !self.is_empty() && self.0.matched(start.join(path), is_dir).is_ignore()
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use cap_roots::Result;
+use cap_roots::{ErrorKind, Result};
 
 use super::Found;
 use crate::context::Context;
@@ -14,15 +14,25 @@ use crate::context::Context;
 pub(super) struct Label {
     /// What stands before a path below the start; `None` where an entry is named by its URI.
     prefix: Option<String>,
-    /// The start's URI.
+    /// The start's URI, by its real names where something is judged by them.
     uri: String,
     /// The names from the root to the start, with slashes.
     names: OsString,
 }
 
 impl Label {
-    pub(super) fn of(context: &Context, path: &str) -> Result<Self> {
-        let uri = context.roots.uri(path)?;
+    /// `judges`: whether lists of what is left out are judged by the names from the root. Then they are those that the path leads to, since links and
+    /// `..` in its text may go by any others.
+    ///
+    /// # Errors
+    /// As [`Roots::within`](cap_roots::Roots::within), where it judges.
+    pub(super) fn of(context: &Context, path: &str, judges: bool) -> Result<Self> {
+        let uri = if judges {
+            let start = context.roots.within(path)?;
+            start.list().next().map(|root| root.uri()).ok_or(ErrorKind::NotFound)?
+        } else {
+            context.roots.uri(path)?
+        };
         let names = names(&uri);
         // A spelling that must be escaped would not lead back.
         let own = !context.hide_host_paths && !path.contains("://") && cap_roots::escape(path) == path;

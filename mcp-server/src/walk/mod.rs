@@ -110,11 +110,11 @@ impl<'a> Walking<'a> {
     /// As [`Roots::walk`](cap_roots::Roots::walk) for the directory itself; `stale-cursor`.
     pub(crate) fn start(context: &'a Context, work: &'a Work, ask: Ask<'a>) -> Result<Self> {
         let behind = ask.behind(context)?;
-        let label = Label::of(context, ask.path())?;
         let walk = context.roots.walk(ask.path()).map_err(|error| match error.kind() {
             ErrorKind::NotADirectory => error.advise("name a directory; a file is read, or its parent walked"),
             _ => error,
         })?;
+        let label = Label::of(context, ask.path(), ask.gitignore() || !context.walks.ignored.is_empty())?;
         let gitignores = if ask.gitignore() { Some(Gitignores::above(context, work, &label)?) } else { None };
         let walk = walk.max_depth(ask.depth());
         Ok(Self {

@@ -264,3 +264,29 @@ fn a_cursor_gives_no_authority() {
     whole.revoke();
     assert_eq!(page(&context, &on, 9).unwrap_err().code(), "revoked");
 }
+
+/// Catches: lists judged by the text of a path that leads elsewhere, through `..` or through a link.
+#[cfg(unix)]
+#[test]
+fn lists_are_judged_by_the_names_that_a_path_leads_to() {
+    let folder = tempfile::tempdir().unwrap();
+    plant(folder.path(), &["venv/x", "d/y", "secret/z", "real/kept", "real/gone", "real/secret/z", "linked/secret/z"]);
+    fs::write(folder.path().join("venv/.gitignore"), "*\n").unwrap();
+    fs::write(folder.path().join("real/.gitignore"), "gone\n").unwrap();
+    fs::write(folder.path().join("d/.gitignore"), "kept\n").unwrap();
+    std::os::unix::fs::symlink("../real", folder.path().join("d/rl")).unwrap();
+    let context = context(folder.path(), &["/secret", "/linked/secret"]);
+    let shown = |path: &str| -> Vec<PathBuf> {
+        page(&context, &json!({ "path": path, "respectGitignore": true }), usize::MAX).unwrap().0
+    };
+    let whole = shown(".");
+    assert!(whole.contains(&"d/y".into()) && !whole.iter().any(|path| path.starts_with("secret")), "{whole:?}");
+    for path in ["venv/..", "d/..", "d/rl/..", "root://ws/d/.."] {
+        assert_eq!(shown(path), whole, "{path}");
+    }
+    let real = [".gitignore", "kept", "secret", "secret/z"].map(PathBuf::from);
+    assert_eq!(shown("real"), real);
+    for path in ["d/rl", "d/rl/", "d/rl/../real", "venv/../d/rl"] {
+        assert_eq!(shown(path), real, "{path}");
+    }
+}
