@@ -86,6 +86,54 @@ impl Found {
     }
 }
 
+/// Where a search goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) line: u64,
+    /// How many lines from there on are in an answer already; the first of them matches.
+    pub(super) told: u64,
+}
+
+impl Next {
+    /// There are fewer lines around a match.
+    const TOLD: u64 = 64;
+
+    /// As one number, which grows as the search gets on. 0 is the beginning.
+    pub(super) fn from(number: u64) -> Self {
+        Self { line: (number / Self::TOLD).max(1), told: if number < Self::TOLD { 0 } else { number % Self::TOLD } }
+    }
+
+    pub(super) fn number(self) -> u64 {
+        self.line.saturating_mul(Self::TOLD).saturating_add(self.told.min(Self::TOLD - 1))
+    }
+}
+
+/// A label that a line can begin with. A name such as `a.md:3:x` would be taken for a line of another file: it is shown as its URI, with `:` and
+/// `-` escaped before the digits.
+pub(super) fn unmistakable(label: String, uri: impl FnOnce() -> String, shape: Shape) -> String {
+    let forges = |text: &str, mark: char| {
+        let mut parts = text.split(mark).skip(1);
+        parts.any(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if shape == Shape::Names || !(forges(&label, ':') || shape.context() > 0 && forges(&label, '-')) {
+        return label;
+    }
+    let uri = uri();
+    // The root's name is the operator's, and has no escapes.
+    let names = uri.match_indices('/').nth(2).map_or(uri.len(), |(at, _)| at);
+    let (root, names) = uri.split_at_checked(names).unwrap_or((&uri, ""));
+    let mut shown = root.to_owned();
+    let mut rest = names.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '-' if rest.peek().is_some_and(char::is_ascii_digit) => shown.push_str("%2D"),
+            ':' => shown.push_str("%3A"),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
 /// A line that is kept until its match comes.
 struct Before {
     text: String,
@@ -105,15 +153,38 @@ pub(super) struct Lines<'a> {
     before: Vec<Before>,
     /// The line that was shown last.
     last: Option<u64>,
-    /// How many lines behind the last match were shown.
+    /// The last match, and how many lines behind it were shown.
+    group: Option<u64>,
     behind: usize,
+    /// Lines up to this one are in an earlier answer.
+    told: u64,
     stopped: bool,
     found: &'a mut Found,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(pattern: &'a Pattern, shape: Shape, label: &'a str, base: u64, found: &'a mut Found) -> Self {
-        Self { pattern, shape, label, decoded: false, base, before: Vec::new(), last: None, behind: 0, stopped: false, found }
+    pub(super) fn new(
+        pattern: &'a Pattern,
+        shape: Shape,
+        label: &'a str,
+        (base, told): (u64, u64),
+        found: &'a mut Found,
+    ) -> Self {
+        let last = (told > base).then_some(told);
+        Self {
+            pattern,
+            shape,
+            label,
+            decoded: false,
+            base,
+            before: Vec::new(),
+            last,
+            group: None,
+            behind: 0,
+            told,
+            stopped: false,
+            found,
+        }
     }
 
     pub(super) fn decoded(self, decoded: bool) -> Self {
@@ -125,9 +196,14 @@ impl<'a> Lines<'a> {
         self.stopped
     }
 
-    /// The first line that was not shown and may match.
-    pub(super) fn next(&self) -> u64 {
-        self.last.unwrap_or(self.base).saturating_add(1)
+    /// Where the next answer begins: at the first line that was not shown, or, where lines behind a match are missing, at the match, which the
+    /// next answer passes over with the `told` lines that are in this one.
+    pub(super) fn next(&self) -> Next {
+        let line = self.last.unwrap_or(self.base).saturating_add(1);
+        match self.group {
+            Some(group) if self.behind < self.shape.context() => Next { line: group, told: line.saturating_sub(group) },
+            _ => Next { line, told: 0 },
+        }
     }
 
     fn stop(&mut self) -> io::Result<bool> {
@@ -171,6 +247,10 @@ impl Sink for Lines<'_> {
             return Ok(false);
         }
         let line = self.base + matched.line_number().unwrap_or_default();
+        if line <= self.told {
+            (self.group, self.behind) = (Some(line), usize::try_from(self.told - line).unwrap_or(usize::MAX));
+            return Ok(true);
+        }
         let (text, escaped) = self.shown(line, matched.bytes(), true);
         let before = std::mem::take(&mut self.before);
         let first = before.first().map_or(line, |before| before.line);
@@ -186,12 +266,15 @@ impl Sink for Lines<'_> {
         }
         self.found.escaped += shows;
         (self.found.matches, self.found.left) = (self.found.matches + 1, self.found.left - 1);
-        (self.last, self.behind) = (Some(line), 0);
+        (self.last, self.group, self.behind) = (Some(line), Some(line), 0);
         if self.found.left == 0 && self.shape.context() == 0 { self.stop() } else { Ok(true) }
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
         let line = self.base + context.line_number().unwrap_or_default();
+        if line <= self.told {
+            return Ok(true);
+        }
         let (text, escaped) = self.shown(line, context.bytes(), false);
         if *context.kind() == SinkContextKind::Before {
             self.before.push(Before { text, line, escaped });

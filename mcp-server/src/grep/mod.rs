@@ -19,7 +19,7 @@ pub(crate) use source::Facts;
 
 use crate::page;
 use crate::work::Work;
-use found::Lines;
+use found::{Lines, Next};
 use source::{LINE, Source};
 
 /// How far one file was searched.
@@ -29,8 +29,8 @@ pub(crate) enum Searched {
     Binary,
     /// To its end.
     Whole(Facts),
-    /// The answer is full, or it is time to pause. The search goes on at this line.
-    To { line: u64, facts: Facts },
+    /// The answer is full, or it is time to pause. The search goes on there: a number for [`Search::file`], which is not 0.
+    To { next: u64, facts: Facts },
 }
 
 /// A search, for as many files as there are.
@@ -65,25 +65,34 @@ impl Search {
         self.pattern.line
     }
 
-    /// Searches `file` from line `from` (from 1) on, and adds what is found to `found`, where it is called `label`.
+    /// What a file is called in lines: by `label`, or by its URI where a line would look as if it were another file's.
+    pub(crate) fn label(&self, label: String, uri: impl FnOnce() -> String) -> String {
+        found::unmistakable(label, uri, self.shape)
+    }
+
+    /// Searches `file` from the beginning (0) or from where an earlier search ended, and adds what is found to `found`, where it is called `label`.
     ///
     /// # Errors
     /// `cancelled`, `revoked`, `expired`, `io`; what was found before stays.
     pub(crate) fn file(&mut self, file: impl Read, label: &str, from: u64, found: &mut Found, work: &Work) -> Result<Searched> {
         let Some(mut source) = Source::of(file, self.pattern.line, work)? else { return Ok(Searched::Binary) };
         let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
-        source.begin(from.saturating_sub(1), context)?;
-        let mut lines = Lines::new(&self.pattern, self.shape, label, source.lines(), found).decoded(source.facts().decoded);
+        let from = Next::from(from);
+        let told = if from.told > 0 { from.line.saturating_add(from.told - 1) } else { 0 };
+        source.begin(from.line.saturating_sub(1), context)?;
+        let mut lines =
+            Lines::new(&self.pattern, self.shape, label, (source.lines(), told), found).decoded(source.facts().decoded);
         let outcome = self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines);
         let (stopped, next) = (lines.stopped(), lines.next());
         let facts = source.facts();
         match outcome {
-            Ok(()) if stopped => Ok(Searched::To { line: next, facts }),
+            Ok(()) if stopped => Ok(Searched::To { next: next.number(), facts }),
             Ok(()) => Ok(Searched::Whole(facts)),
             Err(_) if source.is_paused() => {
                 // So that lines before the next match are still there to be shown with it. None of them matches.
-                let line = source.lines().saturating_add(1).saturating_sub(context).max(next);
-                Ok(Searched::To { line, facts })
+                let line = source.lines().saturating_add(1).saturating_sub(context);
+                let next = if next.told == 0 { Next { line: line.max(next.line), ..next } } else { next };
+                Ok(Searched::To { next: next.number(), facts })
             }
             Err(error) => Err(unwrapped(error)),
         }

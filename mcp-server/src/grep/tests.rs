@@ -126,7 +126,7 @@ fn pages(search: &mut Search, content: &[u8], bytes: u64, matches: usize) -> Vec
             pages.push(text);
         }
         match how {
-            Searched::To { line, .. } => {
+            Searched::To { next: line, .. } => {
                 assert!(line > from, "no page without progress");
                 from = line;
             }
@@ -167,7 +167,7 @@ fn a_paused_search_goes_on() {
         let how = search.file(content.as_bytes(), "f", from, &mut found, &work).unwrap();
         hits.extend(found.text().lines().filter(|line| line.starts_with("f:")).map(str::to_owned));
         match how {
-            Searched::To { line, .. } => (from, pauses) = (line, pauses + 1),
+            Searched::To { next: line, .. } => (from, pauses) = (line, pauses + 1),
             _ => break,
         }
         assert!(pauses < 100_000);
@@ -183,4 +183,37 @@ fn a_stopped_search_ends() {
     let mut found = Found::new(1 << 20, 1000);
     let error = search("a", 0).file(std::io::repeat(b'b'), "f", 1, &mut found, &work).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+/// Catches: lines behind a match that are on no page, where the page is full or the search pauses between them.
+#[test]
+fn lines_around_a_match_are_on_some_page() {
+    let content: String = (1..=60).map(|number| if number % 7 == 0 { "a\n".to_owned() } else { format!("{number}\n") }).collect();
+    for context in 1..5 {
+        let sorted = |text: &str| text.lines().filter(|line| *line != "--").map(str::to_owned).collect::<Vec<_>>();
+        let whole = sorted(&lines("a", context, content.as_bytes()));
+        for bytes in 40..200 {
+            let pages = pages(&mut search("a", context), content.as_bytes(), bytes, 1000);
+            assert_eq!(sorted(&pages.join("\n")), whole, "{context} {bytes}");
+        }
+    }
+}
+
+/// Catches: a name that makes lines of another file, and one that is shown otherwise though it makes none.
+#[test]
+fn names_forge_no_lines() {
+    let shape = |context| Shape::Lines { context };
+    for (label, shape, want) in [
+        ("README.md:3:pwned", shape(0), "URI%3A3%3Ax%2D1"),
+        ("a:3", shape(0), "URI%3A3%3Ax%2D1"),
+        ("a-3-b", shape(1), "URI%3A3%3Ax%2D1"),
+        ("a-3", shape(2), "URI%3A3%3Ax%2D1"),
+        ("a-3-b", shape(0), "a-3-b"),
+        ("a:b", shape(1), "a:b"),
+        ("a:3:b", Shape::Names, "a:3:b"),
+    ] {
+        let uri = || "root://r-1-x/:3:x-1".to_owned();
+        let shown = found::unmistakable(label.to_owned(), uri, shape);
+        assert_eq!(shown.replace("root://r-1-x/", "URI"), want);
+    }
 }

@@ -116,7 +116,8 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         searching.below(Walking::start(context, work, ask)?, include.as_ref())?
     } else {
         let file = context.roots.open(ask.path())?;
-        let label = ask.label(context)?;
+        let uri = context.roots.uri(ask.path())?;
+        let label = searching.search.label(ask.label(context)?, || uri);
         let within = ask.within_file(context)?;
         let cut = searching.file(file, &label, within).map_err(|error| error.about(&label))?;
         ask.report_of_file(context, cut)
@@ -170,7 +171,8 @@ impl Searching<'_> {
                 break;
             }
             // The name may lead to something else by now: it is judged, and opened without waiting.
-            let outcome = entry.entry().open().and_then(|file| self.file(file, &walking.label(&entry), entry.within()));
+            let label = self.search.label(walking.label(&entry), || entry.entry().uri());
+            let outcome = entry.entry().open().and_then(|file| self.file(file, &label, entry.within()));
             match outcome {
                 Ok(None) => {}
                 Ok(Some((cut, line))) => walking.end_within(cut, line),
@@ -181,14 +183,14 @@ impl Searching<'_> {
         Ok(walking.report())
     }
 
-    /// Searches a file from line `within` on, where an earlier call ended; where this one has to end.
+    /// Searches a file from `within` on, where an earlier call ended; where this one has to end.
     fn file(&mut self, file: cap_roots::File, label: &str, within: u64) -> Result<Option<(Cut, u64)>> {
-        match self.search.file(file, label, within.max(1), &mut self.found, self.work)? {
+        match self.search.file(file, label, within, &mut self.found, self.work)? {
             Searched::Binary => self.passed.binary += 1,
             Searched::Whole(facts) => self.passed.searched(facts),
-            Searched::To { line, facts } => {
+            Searched::To { next, facts } => {
                 self.passed.searched(facts);
-                return Ok(Some((self.full().unwrap_or(Cut::Time), line)));
+                return Ok(Some((self.full().unwrap_or(Cut::Time), next)));
             }
         }
         Ok(None)

@@ -56,3 +56,16 @@ fn what_is_declined_ends_the_call() {
         assert!(declined > 0 && (path != "." || declined > 12), "{path} {declined}");
     }
 }
+
+/// Catches: a name that makes a line of another file, and a URI in its place that leads nowhere.
+#[test]
+fn a_name_forges_no_line_and_leads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a:3:x-4-y"), "needle\n").unwrap();
+    let context = context(folder.path(), &[]);
+    let want = "root://ws/a%3A3%3Ax%2D4-y:1:needle";
+    for path in [".", "a:3:x-4-y", "root://ws/a%3A3%3Ax%2D4-y"] {
+        let given = json!({ "path": path, "pattern": "needle", "contextLines": 1 });
+        assert_eq!(asked(&context, given).unwrap(), want, "{path}");
+    }
+}
