@@ -267,7 +267,8 @@ impl Sink for Lines<'_> {
         self.found.escaped += shows;
         (self.found.matches, self.found.left) = (self.found.matches + 1, self.found.left - 1);
         (self.last, self.group, self.behind) = (Some(line), Some(line), 0);
-        if self.found.left == 0 && self.shape.context() == 0 { self.stop() } else { Ok(true) }
+        // Only another match is more than was asked for: what is left of the file may have none.
+        Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -286,6 +287,6 @@ impl Sink for Lines<'_> {
         self.found.escaped += usize::from(escaped);
         self.last = Some(line);
         self.behind += 1;
-        if self.found.left == 0 && self.behind >= self.shape.context() { self.stop() } else { Ok(true) }
+        Ok(true)
     }
 }

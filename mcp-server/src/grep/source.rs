@@ -63,6 +63,10 @@ impl<'a, R: Read> Source<'a, R> {
     pub(crate) fn of(mut file: R, most: usize, work: &'a Work) -> Result<Option<Self>> {
         let mut head = Vec::with_capacity(BLOCK);
         (&mut file).take(BLOCK as u64).read_to_end(&mut head).map_err(page::io)?;
+        // Of UTF-32 the mark begins as that of UTF-16 does.
+        if head.starts_with(b"\xff\xfe\0\0") {
+            return Ok(None);
+        }
         let decoded = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
         if !decoded && memchr::memchr(0, &head).is_some() {
             return Ok(None);
@@ -285,6 +289,8 @@ mod tests {
         let mut late = vec![b'a'; BLOCK];
         late[BLOCK - 1] = 0;
         assert!(Source::of(&late[..], LINE, &work).unwrap().is_none());
+        let utf32: Vec<u8> = "\u{feff}needle".chars().flat_map(|character| u32::from(character).to_le_bytes()).collect();
+        assert!(Source::of(&utf32[..], LINE, &work).unwrap().is_none());
         let mut later = "line\n".repeat(BLOCK).into_bytes();
         later[BLOCK + 7] = 0;
         let (text, _, facts) = all(&later);

@@ -107,6 +107,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         bytes: context.limits.text_bytes,
         going_on: ask.goes_on(),
         hint,
+        fitted: include.is_none(),
         passed: Passed::default(),
     };
     // Asked first, so that the audit log has no refusal of what nobody meant; what may not be read is refused as such. If it changes
@@ -120,6 +121,7 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         let label = searching.search.label(ask.label(context)?, || uri);
         let within = ask.within_file(context)?;
         let cut = searching.file(file, &label, within).map_err(|error| error.about(&label))?;
+        searching.fitted = true;
         ask.report_of_file(context, cut)
     };
     Ok(searching.answer(&report))
@@ -135,6 +137,8 @@ struct Searching<'a> {
     /// Another answer was before this one.
     going_on: bool,
     hint: Option<String>,
+    /// Some name is one of a file to search.
+    fitted: bool,
     passed: Passed,
 }
 
@@ -155,6 +159,7 @@ impl Searching<'_> {
             if entry.is_dir() || include.is_some_and(|globs| !globs.fits(entry.path(), false)) {
                 continue;
             }
+            self.fitted = true;
             match entry.entry().file_type() {
                 FileType::File => {}
                 FileType::Symlink => {
@@ -213,7 +218,8 @@ impl Searching<'_> {
         };
         let mut notes = Vec::new();
         if none && !self.going_on {
-            notes.extend(self.hint.clone());
+            let misfit = (!self.fitted && report.why_cut().is_none()).then(|| "No file fits include.".to_owned());
+            notes.extend(misfit.or_else(|| self.hint.clone()));
         }
         notes.extend(self.passed.notes(self.found.escaped(), self.search.line()));
         answer(text.to_owned(), report.notice((!notes.is_empty()).then(|| notes.join(" "))))

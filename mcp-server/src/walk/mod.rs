@@ -144,9 +144,10 @@ impl<'a> Walking<'a> {
             if self.report.is_cut() {
                 return Ok(None);
             }
-            if self.work.is_late() {
+            // What an earlier call answered is passed over in the time that is left: this one has to get on.
+            if self.behind.is_none() && self.work.is_late() {
                 // It would be an answer of nothing, and a way back to it.
-                if self.behind.is_some() || self.mark.is_none() {
+                if self.mark.is_none() {
                     let advice = "name a directory further down, or leave more out with excludePatterns";
                     let late = Error::from(ErrorKind::Timeout).about(self.context.label(self.ask.path()));
                     return Err(late.advise(advice));
@@ -196,6 +197,9 @@ impl<'a> Walking<'a> {
             }
             _ => (false, 0),
         };
+        if before && !is_dir {
+            return Ok(None);
+        }
         if !before {
             self.behind = None;
         }

@@ -69,3 +69,32 @@ fn a_name_forges_no_line_and_leads_back() {
         assert_eq!(asked(&context, given).unwrap(), want, "{path}");
     }
 }
+
+/// Catches: an answer that is called cut at its last match, globs that fit nothing taken for text that is nowhere, and files told of that a rule
+/// hides and that are not there.
+#[test]
+fn notes_say_what_is_so() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::write(folder.path().join("a"), "needle\nhay\nhay\nhay\n").unwrap();
+    fs::write(folder.path().join("b"), "needle\nhay\nhay\nneedle\n").unwrap();
+    let mut context = context(folder.path(), &[]);
+    for lines in 0..3 {
+        let once = |path: &str| {
+            asked(&context, json!({ "path": path, "pattern": "needle", "maxResults": 1, "contextLines": lines })).unwrap()
+        };
+        assert!(!once("a").contains("Cut"), "{}", once("a"));
+        assert!(once("b").contains("Cut after 1 as asked") && once(".").contains("Cut after 1 as asked"));
+    }
+    let include = |glob: &str| asked(&context, json!({ "path": ".", "pattern": "nowhere", "include": [glob] })).unwrap();
+    assert!(include("*.rs").contains("No file fits include.") && !include("a").contains("include"));
+
+    let grant = cap_roots::Grant::new(folder.path())
+        .name("ws")
+        .access(cap_roots::Access::Read)
+        .rule(".gitignore", cap_roots::Access::None);
+    context.roots = cap_roots::Roots::builder().grant(grant).open().unwrap();
+    let answer =
+        asked(&context, json!({ "path": ".", "pattern": "needle", "filesOnly": true, "respectGitignore": true })).unwrap();
+    assert_eq!(answer, "a\nb");
+}
