@@ -215,7 +215,7 @@ impl fmt::Display for Detail {
                 write!(f, "it lies inside root {}, and by which names cannot be told", text::quoted(outer))
             }
             Detail::NotADirectoryRoot => f.write_str("it is a file"),
-            Detail::NamedAsDirectory => f.write_str("a slash calls it one"),
+            Detail::NamedAsDirectory => f.write_str("is called a directory, by a slash at its end or in a link"),
             Detail::TooWide => {
                 f.write_str("the top of a disk, the home directory and what lies above it are not taken from a client")
             }
@@ -390,9 +390,7 @@ impl fmt::Display for Error {
         }
         match detail {
             Some(Detail::NotADirectoryRoot) => f.write_str(" is not a directory")?,
-            Some(Detail::NamedAsDirectory) => {
-                return write!(f, " is called a directory, by a slash at its end or in a link; {mend}");
-            }
+            Some(detail @ Detail::NamedAsDirectory) => return write!(f, " {detail}; {mend}"),
             _ => write!(f, " {}", kind.predicate())?,
         }
         if let Some(detail) = detail {

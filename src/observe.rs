@@ -1,4 +1,4 @@
-//! What the operator may watch: one event for each operation, allowed or refused, and a word before it.
+//! What the operator may watch: one event for each operation, allowed or refused, and a word before it (TOLD).
 //!
 //! May touch: `access`, the error kinds, names and paths of roots as text. The one place where detail may go that a caller must not see; an observer belongs to the
 //! operator, and its output must not reach the untrusted side.

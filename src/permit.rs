@@ -51,7 +51,8 @@ impl Permit {
         Self::issue_at(place, path, self.operation, End::Target, under_way)
     }
 
-    /// There is no other way to get a permit.
+    /// There is no other way to get a permit. The observer has room for it first (TOLD); then text alone is judged, before anything is looked
+    /// at, so that a refusal does not tell what exists (SILENT-OUTSIDE).
     fn issue_at(place: Place, path: RelPath, operation: Operation, end: End, under_way: UnderWay) -> Result<Self, Error> {
         let admitted = place.authority.watch.admit(operation, || Coming::at(operation, end, &place, &path))?;
         let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());

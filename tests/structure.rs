@@ -96,6 +96,9 @@ fn nothing_is_opened_by_path_elsewhere() {
             "fs::metadata(",
             ".exists()",
             "open_ambient",
+            "CWD",
+            "ABS",
+            "\"/proc",
         ] {
             assert!(!code.contains(word), "{name} mentions {word}");
         }
@@ -153,9 +156,8 @@ fn the_lock_file_holds_no_version_that_escapes() {
     }
 }
 
-/// A row of the ledger without a test is no row.
-#[test]
-fn the_ledger_names_tests_that_exist() {
+/// All that tests are written in.
+fn tests() -> String {
     let mut tests = String::new();
     let mut stack: Vec<PathBuf> =
         ["src", "tests", "mcp-server/src", "mcp-server/tests", "rmcp/src", "rmcp/tests"].map(|dir| top().join(dir)).into();
@@ -166,6 +168,13 @@ fn the_ledger_names_tests_that_exist() {
             tests += &fs::read_to_string(&at).unwrap();
         }
     }
+    tests
+}
+
+/// A row of the ledger without a test is no row.
+#[test]
+fn the_ledger_names_tests_that_exist() {
+    let tests = tests();
     let security = fs::read_to_string(top().join("SECURITY.md")).unwrap();
     let table = |title: &str| {
         let section = security.split(&format!("## {title}")).nth(1).unwrap().split("\n## ").next().unwrap();
@@ -179,7 +188,51 @@ fn the_ledger_names_tests_that_exist() {
     }
 }
 
-/// The stated Rust version is enough for every dependency that states one; clippy's `incompatible_msrv` checks our own code.
+/// Catches: an invariant that is written down and kept nowhere, or by no test.
+#[test]
+fn each_invariant_is_named_in_the_source_and_has_its_tests() {
+    const NAMES: [&str; 14] = [
+        "ONE-DOOR",
+        "PURE-CORE",
+        "HANDLE-ONLY",
+        "TEXT-ROUTES-ONLY",
+        "HINTS-NARROW",
+        "ACCESS-SHRINKS",
+        "CHECK-AT-USE",
+        "TWO-ENDS",
+        "NO-LAUNDERING",
+        "ALL-OR-NOTHING",
+        "TOLD",
+        "NO-WAIT",
+        "SILENT-OUTSIDE",
+        "ONE-MOUTH",
+    ];
+    let architecture = fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap();
+    let section = architecture.split("\n## Invariants\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows: Vec<&str> = section.split("\n- ").skip(1).collect();
+    let named: Vec<&str> = rows.iter().map(|row| row.split(':').next().unwrap()).collect();
+    assert_eq!(named, NAMES);
+    let mut texts = String::new();
+    let mut stack = vec![top().join("src")];
+    while let Some(at) = stack.pop() {
+        if at.is_dir() {
+            stack.extend(fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            texts += &fs::read_to_string(&at).unwrap();
+        }
+    }
+    let tests = tests();
+    for (name, row) in NAMES.iter().zip(rows) {
+        assert!(texts.contains(name), "{name} is not named in src");
+        let listed = row.rsplit('[').next().unwrap();
+        let checks: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+        assert!(!checks.is_empty(), "{name} has no test");
+        for check in checks {
+            assert!(tests.contains(&format!("fn {check}(")), "{name}: there is no test {check}");
+        }
+    }
+}
+
 /// Catches: wrong implementations that nobody counted.
 #[test]
 fn the_mutants_are_as_many_as_promised() {
@@ -189,6 +242,7 @@ fn the_mutants_are_as_many_as_promised() {
     assert!(readme.contains(&format!("breaks the code in {count} places")), "there are {count}");
 }
 
+/// The stated Rust version is enough for every dependency that states one; clippy's `incompatible_msrv` checks our own code.
 #[test]
 fn no_dependency_needs_a_newer_rust() {
     let metadata =

@@ -1,4 +1,4 @@
-//! What the rules say, asked for each name before the name is opened.
+//! What the rules say, asked for each name before the name is opened (NO-LAUNDERING: links and `..` are names like any other).
 //!
 //! May touch: `rule`. No I/O: the walk tells where it goes, and does not go where it is refused.
 

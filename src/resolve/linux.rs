@@ -40,7 +40,7 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: 
         | match want {
             // With a slash behind it, it is a directory or nothing; no reason to open it for reading.
             Want::File | Want::LinkText if path.must_be_dir() => OFlags::PATH | OFlags::DIRECTORY,
-            // Non-blocking, so that a pipe does not wait for its other end; without a controlling terminal (open(2)).
+            // Non-blocking, so that a pipe does not wait for its other end (NO-WAIT); without a controlling terminal (open(2)).
             Want::File => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
             Want::Dir => OFlags::PATH | OFlags::DIRECTORY,
             Want::Metadata | Want::OwnMetadata | Want::LinkText => {

@@ -83,7 +83,7 @@ mod linux {
     use super::*;
 
     const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-    /// Non-blocking, so that a pipe does not wait for its other end; without a controlling terminal (open(2)).
+    /// Non-blocking, so that a pipe does not wait for its other end (NO-WAIT); without a controlling terminal (open(2)).
     const READ: OFlags =
         OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
