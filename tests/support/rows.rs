@@ -21,32 +21,55 @@ const WRITING: &str = include_str!("../data/writing.jsonl");
 
 type Run = fn(&Value, &[String], Way) -> Result<(), Failed>;
 
-/// One visible test for each row, by each of the ways.
-pub(crate) fn trials(ways: &[(&'static str, Way)]) -> Vec<Trial> {
-    writing::fix_umask();
-    let mut trials = Vec::new();
-    load(READING, ways, run, &mut trials);
-    load(WRITING, ways, writing::run, &mut trials);
-    trials
+/// A line of the data that is a row, with its tree.
+#[derive(Clone)]
+pub(crate) struct Row {
+    pub(crate) data: Value,
+    set: Arc<Vec<String>>,
+    run: Run,
 }
 
-fn load(data: &str, ways: &[(&'static str, Way)], run: Run, trials: &mut Vec<Trial>) {
+impl Row {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.data[key].as_str()
+    }
+
+    /// Whether what comes of it is what the row says.
+    pub(crate) fn check(&self, way: Way) -> Result<(), Failed> {
+        (self.run)(&self.data, &self.set, way)
+    }
+}
+
+pub(crate) fn all() -> Vec<Row> {
+    writing::fix_umask();
+    [load(READING, run), load(WRITING, writing::run)].concat()
+}
+
+/// One visible test for each row, by each of the ways.
+pub(crate) fn trials(ways: &[(&'static str, Way)]) -> Vec<Trial> {
+    let trial = |row: Row, name: &str, way| {
+        let name = format!("{name}::{}", row.text("id").unwrap());
+        let skip = row.text("skip").is_some();
+        Trial::test(name, move || row.check(way)).with_ignored_flag(skip)
+    };
+    let of_row = |row: Row| ways.iter().map(move |(name, way)| trial(row.clone(), name, *way)).collect::<Vec<_>>();
+    all().into_iter().flat_map(of_row).collect()
+}
+
+fn load(data: &str, run: Run) -> Vec<Row> {
     let mut trees: BTreeMap<String, Arc<Vec<String>>> = BTreeMap::new();
+    let mut rows = Vec::new();
     for line in data.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let tree = line["tree"].as_str().unwrap().to_owned();
-        if let Some(set) = line["set"].as_array() {
-            trees.insert(tree, Arc::new(set.iter().map(|line| line.as_str().unwrap().to_owned()).collect()));
-            continue;
-        }
-        let set = Arc::clone(&trees[&tree]);
-        for (name, way) in ways {
-            let (row, set, way) = (line.clone(), Arc::clone(&set), *way);
-            let skip = row["skip"].is_string();
-            let name = format!("{name}::{}", line["id"].as_str().unwrap());
-            trials.push(Trial::test(name, move || run(&row, &set, way)).with_ignored_flag(skip));
+        match line["set"].as_array() {
+            Some(set) => {
+                trees.insert(tree, Arc::new(set.iter().map(|line| line.as_str().unwrap().to_owned()).collect()));
+            }
+            None => rows.push(Row { data: line, set: Arc::clone(&trees[&tree]), run }),
         }
     }
+    rows
 }
 
 fn run(row: &Value, set: &[String], way: Way) -> Result<(), Failed> {
