@@ -18,12 +18,14 @@ mod rules;
 mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Once;
 
 use calls::{CALLS, Call};
 use cap_roots::Roots;
 use cap_roots_oracle::tree::Tree;
 use places::Place;
-use rules::{Cell, Expect, RULES, TEXTS, Written};
+use rules::{Cell, Expect, RULES, Rule, TEXTS, Written};
 use support::writing::{fix_umask, picture};
 use support::{Way, privilege, roots};
 
@@ -55,7 +57,9 @@ fn seen(tree: &Tree) -> BTreeSet<String> {
 struct Count {
     cells: u64,
     same: u64,
+    /// Cells that a rule is for, and those of them in which it makes a difference.
     rules: BTreeMap<&'static str, u64>,
+    needed: BTreeMap<&'static str, u64>,
     wrong: BTreeMap<String, Vec<String>>,
 }
 
@@ -98,13 +102,19 @@ fn all(way: Way) {
 fn one(pair: Pair, place: &Place, name: &str, call: &Call, count: &mut Count) -> Option<Pair> {
     let root = pair.plain.root();
     let (written, mut met) = rules::written(&pair.plain.expand(name), &root);
-    let (plain, done) = match written {
-        Written::Refused(code) => (code.to_owned(), false),
+    let mut instead = None;
+    let (plain, done) = match &written {
+        Written::Refused(code) => ((*code).to_owned(), false),
         Written::Below(path) => {
-            let cell = Cell::new(call, &root, &path);
+            let cell = Cell::new(call, &root, path);
             let rule = RULES.iter().find_map(|rule| (rule.judge)(&cell).map(|expect| (rule.name, expect)));
-            met.extend(rule.as_ref().map(|(name, _)| *name));
-            expected(&cell, rule.map_or(Expect::Plain, |(_, expect)| expect))
+            let (plain, done) = expected(&cell, rule.as_ref().map_or(&Expect::Plain, |(_, expect)| expect));
+            if let Some((rule, _)) = rule {
+                met.push(rule);
+                *count.needed.entry(rule).or_default() += u64::from(done);
+                instead = (!done && rule != rules::OUTSIDE).then_some((rule, cell));
+            }
+            (plain, done)
         }
     };
     let plain = plain.replace(pair.plain.base().to_str().unwrap(), "$BASE");
@@ -134,22 +144,29 @@ fn one(pair: Pair, place: &Place, name: &str, call: &Call, count: &mut Count) ->
         let group = format!("{}: {met:?}: {} / {}", call.name, class(&plain), class(&ours));
         count.wrong.entry(group).or_default().push(format!("{name:?} in {}: {wrong}", place.label));
     }
+    // Whether the rule is of any use: what is refused by it, the plain call would have answered otherwise.
+    if let Some((rule, cell)) = instead {
+        as_it_was &= !call.changes;
+        if expected(&cell, &Expect::Plain).0 != plain {
+            *count.needed.entry(rule).or_default() += 1;
+        }
+    }
     as_it_was.then_some(pair)
 }
 
 /// What is expected, and whether it was done on the plain tree.
-fn expected(cell: &Cell<'_>, expect: Expect) -> (String, bool) {
+fn expected(cell: &Cell<'_>, expect: &Expect) -> (String, bool) {
     let root = cell.root.to_str().unwrap();
     let mut path = format!("{root}/{}", cell.path);
     match expect {
-        Expect::Refused(code) => return (code.to_owned(), false),
+        Expect::Refused(code) => return ((*code).to_owned(), false),
         Expect::RefusedAsLook(otherwise) => {
-            let looked = std::fs::metadata(path).map_or_else(|error| code(&error), |_| otherwise);
+            let looked = std::fs::metadata(path).map_or_else(|error| code(&error), |_| *otherwise);
             return (looked.to_owned(), false);
         }
         Expect::PlainOnItsOwn(file) => {
             let beside = cell.root.with_file_name("being-copied");
-            std::fs::copy(&file, &beside).unwrap();
+            std::fs::copy(file, &beside).unwrap();
             std::fs::rename(beside, file).unwrap();
         }
         Expect::PlainAt(at) => path = at.to_str().unwrap().to_owned(),
@@ -180,9 +197,12 @@ fn code(error: &std::io::Error) -> &'static str {
 
 fn tell(count: &Count) {
     println!("{} cells, {} as the plain call", count.cells, count.same);
-    let rules = || TEXTS.into_iter().chain(RULES.iter().map(|rule| (rule.name, rule.reason)));
-    for (name, reason) in rules() {
-        println!("  {:6} {name}: {reason}", count.rules.get(name).unwrap_or(&0));
+    let of = |counts: &BTreeMap<&str, u64>, name| counts.get(name).copied().unwrap_or_default();
+    for (name, reason) in TEXTS {
+        println!("  {:6} {name}: {reason}", of(&count.rules, name));
+    }
+    for Rule { name, reason, .. } in &RULES {
+        println!("  {:6} {name}: {reason}; makes a difference in {}", of(&count.rules, name), of(&count.needed, name));
     }
     let wrong: usize = count.wrong.values().map(Vec::len).sum();
     for (group, cells) in &count.wrong {
@@ -192,8 +212,12 @@ fn tell(count: &Count) {
         }
     }
     assert_eq!(wrong, 0, "cells are not as expected");
-    for (name, _) in rules() {
-        assert!(count.rules.contains_key(name), "no cell is met by: {name}");
+    for (name, _) in TEXTS {
+        assert!(of(&count.rules, name) > 0, "no cell is met by: {name}");
+    }
+    for Rule { name, .. } in &RULES {
+        let counts = if *name == rules::OUTSIDE { &count.rules } else { &count.needed };
+        assert!(of(counts, name) > 0, "makes no difference: {name}");
     }
 }
 

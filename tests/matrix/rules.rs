@@ -83,6 +83,9 @@ const IN_PLACE: [&str; 4] = ["append", "set_len", "set_permissions", "set_times"
 const REPLACES: [&str; 3] = ["write", "update", "copy_replace it by a file"];
 const ATTRIBUTES: [&str; 2] = ["set_permissions", "set_times"];
 
+/// The rule by which no plain call is made: it would leave the tree.
+pub(crate) const OUTSIDE: &str = "outside";
+
 /// The first that fits decides.
 pub(crate) const RULES: [Rule; 17] = [
     Rule {
@@ -95,7 +98,7 @@ pub(crate) const RULES: [Rule; 17] = [
         },
     },
     Rule {
-        name: "outside",
+        name: OUTSIDE,
         reason: "what leads out is outside, whether or not anything is there",
         judge: |cell| refused("outside-roots", cell.led.end == End::Outside),
     },
