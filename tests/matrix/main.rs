@@ -83,8 +83,10 @@ fn all(way: Way) {
     for (p, place) in places::places(names::odd_files()).iter().enumerate() {
         let mut pair = None;
         for (n, name) in if p < 2 { &any } else { &of_x }.iter().enumerate() {
+            // The other names are tried in two places only, and so a greater part of them.
+            let part = if n < of_x.len() { 1 } else { 4 };
             for (c, call) in CALLS.iter().enumerate() {
-                if (p * 31 + n * 7 + c * 3).is_multiple_of(every[usize::from(call.changes)]) {
+                if (p * 31 + n * 7 + c * 3).is_multiple_of((every[usize::from(call.changes)] / part).max(1)) {
                     let at_work = pair.take().unwrap_or_else(|| Pair::new(place, way));
                     pair = one(at_work, place, name, call, &mut count);
                 }

@@ -87,7 +87,7 @@ const ATTRIBUTES: [&str; 2] = ["set_permissions", "set_times"];
 pub(crate) const OUTSIDE: &str = "outside";
 
 /// The first that fits decides.
-pub(crate) const RULES: [Rule; 17] = [
+pub(crate) const RULES: [Rule; 18] = [
     Rule {
         name: "a link that leads out is in the way",
         reason: "create_dir_all follows a link that has the name only if it stays inside, and says what mkdir says",
@@ -110,6 +110,11 @@ pub(crate) const RULES: [Rule; 17] = [
             let end = if cell.call.last == Last::Follow { &cell.led.end } else { &cell.named.end };
             refused("invalid-path", what && matches!(end, End::Unnamed(_)))
         },
+    },
+    Rule {
+        name: "the root is in the way",
+        reason: "what is to be created anew is there already, whether it is called a directory or not",
+        judge: |cell| refused("already-exists", cell.is(&["create_new"]) && matches!(cell.named.end, End::Unnamed(_))),
     },
     Rule {
         name: "a slash behind a link",
@@ -170,9 +175,13 @@ pub(crate) const RULES: [Rule; 17] = [
             let (path, metadata) = cell.object()?;
             let closed = fs::metadata(path.parent()?).unwrap().mode() & 0o200 == 0;
             let [removes, moves] = ["remove_dir", "rename_replace a directory by it"].map(|name| cell.is(&[name]));
-            match closed && !metadata.is_dir() {
-                true if removes => Some(Expect::Refused("not-a-directory")),
-                true if moves => Some(Expect::Refused(if cell.slash() { "not-a-directory" } else { "is-a-directory" })),
+            // rename(2) answers ENOTEMPTY where the directory to be replaced is the parent.
+            let below = path.parent() == Some(&cell.root.join("d"));
+            match !metadata.is_dir() {
+                true if removes && closed => Some(Expect::Refused("not-a-directory")),
+                true if moves && (closed || below) => {
+                    Some(Expect::Refused(if cell.slash() { "not-a-directory" } else { "is-a-directory" }))
+                }
                 _ => None,
             }
         },
@@ -254,7 +263,9 @@ pub(crate) const RULES: [Rule; 17] = [
                 return None;
             }
             match cell.call.name {
-                "write" | "append" | "update" | "set_len" => Some(Expect::Refused("is-a-directory")),
+                "write" | "append" | "update" | "set_len" | "copy_replace it by a file" => {
+                    Some(Expect::Refused("is-a-directory"))
+                }
                 "set_permissions" => Some(Expect::PlainAt(at.clone())),
                 _ => None,
             }
