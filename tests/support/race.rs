@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,9 +17,18 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 pub(crate) type Outcomes = BTreeMap<&'static str, usize>;
 /// One operation, and what came of it.
 pub(crate) type Worker<'a> = Box<dyn FnMut() -> &'static str + Send + 'a>;
+/// One exchange; whether there was one.
+pub(crate) type Swapper<'a> = Box<dyn FnMut() -> bool + Send + 'a>;
 
-/// A race that has not met the exchange often enough by then never will.
-const DEADLINE: Duration = Duration::from_secs(30);
+/// What a race came to.
+pub(crate) struct Ran {
+    pub(crate) outcomes: Outcomes,
+    /// Operations during which something was exchanged.
+    pub(crate) met: usize,
+}
+
+/// A race that has not met the exchange often enough by then, over its time, never will.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Race<'a> {
     pub(crate) name: String,
@@ -29,17 +38,14 @@ pub(crate) struct Race<'a> {
     pub(crate) least: usize,
     /// Fewest operations during which something was exchanged.
     pub(crate) met: usize,
+    /// It goes on for as long as this, at least.
+    pub(crate) time: Duration,
 }
 
 impl Race<'_> {
-    /// Runs `workers` while `swap` goes on, which says whether it exchanged something, until enough has happened. `check` comes before the
-    /// outcomes are judged: an escape is worse than a wrong code.
-    pub(crate) fn run(
-        &self,
-        mut swap: impl FnMut() -> bool + Send,
-        workers: Vec<Worker<'_>>,
-        check: impl FnOnce(&str),
-    ) -> Outcomes {
+    /// Runs `workers` while `swappers` go on, each on a thread of its own, until enough has happened, or something that may not. `check` comes
+    /// before the outcomes are judged: an escape is worse than a wrong code.
+    pub(crate) fn run(&self, swappers: Vec<Swapper<'_>>, workers: Vec<Worker<'_>>, check: impl FnOnce(&str)) -> Ran {
         let (stop, swaps, met) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
         let outcomes = Mutex::new(Outcomes::new());
         let begin = Instant::now();
@@ -50,22 +56,24 @@ impl Race<'_> {
                 met.fetch_add(usize::from(swaps.load(Ordering::Relaxed) != before), Ordering::Relaxed);
                 let mut outcomes = outcomes.lock().unwrap();
                 *outcomes.entry(outcome).or_insert(0) += 1;
-                if self.is_enough(&outcomes, met.load(Ordering::Relaxed)) || begin.elapsed() > DEADLINE {
+                let is_over = begin.elapsed() > self.time && self.is_enough(&outcomes, met.load(Ordering::Relaxed));
+                if is_over || !self.allows(outcome) || begin.elapsed() > self.time + DEADLINE {
                     return;
                 }
             }
         };
+        let exchange = |mut swap: Swapper<'_>| {
+            while !stop.load(Ordering::Relaxed) {
+                swaps.fetch_add(usize::from(swap()), Ordering::Relaxed);
+            }
+        };
         std::thread::scope(|scope| {
-            let swapper = scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    swaps.fetch_add(usize::from(swap()), Ordering::Relaxed);
-                }
-            });
+            let swappers: Vec<_> = swappers.into_iter().map(|swap| scope.spawn(|| exchange(swap))).collect();
             let workers: Vec<_> = workers.into_iter().map(|worker| scope.spawn(|| work(worker))).collect();
             let ends: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
-            // However the work ended: a failed assertion must not leave the swapper going.
+            // However the work ended: a failed assertion must not leave the swappers going.
             stop.store(true, Ordering::Relaxed);
-            swapper.join().unwrap();
+            swappers.into_iter().for_each(|swapper| swapper.join().unwrap());
             ends.into_iter().for_each(|end| end.unwrap());
         });
         let outcomes = outcomes.into_inner().unwrap();
@@ -73,13 +81,13 @@ impl Race<'_> {
         let seconds = begin.elapsed().as_secs_f32();
         println!("{}: {count} operations, {met} met one of {swaps} swaps, {outcomes:?}, {seconds:.1} s", self.name);
         check(&self.name);
-        assert!(
-            outcomes.keys().all(|code| self.allowed.iter().any(|(allowed, _)| allowed == code)),
-            "{}: {outcomes:?}",
-            self.name
-        );
+        assert!(outcomes.keys().all(|code| self.allows(code)), "{}: {outcomes:?}", self.name);
         assert!(self.is_enough(&outcomes, met), "{}: the race did not happen: {outcomes:?}", self.name);
-        outcomes
+        Ran { outcomes, met }
+    }
+
+    fn allows(&self, code: &str) -> bool {
+        self.allowed.iter().any(|(allowed, _)| *allowed == code)
     }
 
     fn is_enough(&self, outcomes: &Outcomes, met: usize) -> bool {
@@ -104,6 +112,12 @@ impl Held {
     /// A path through the handle, and not through the names that led to it.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(name)
+    }
+}
+
+impl AsFd for Held {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
