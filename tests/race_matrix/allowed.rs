@@ -33,7 +33,8 @@ const AT_THE_NAME: [Row; 21] = [
     // What is changed in place is what was opened, or nothing is.
     (&[Append, AppendNew, SetLen],
         ["ok conflict?", "is-a-directory conflict?", "out conflict?", "ok conflict?", "out conflict?", "special-file conflict?"]),
-    (&[SetPermissions, SetTimes], ["ok", "ok conflict?", "out conflict?", "ok conflict?", "out conflict?", "special-file"]),
+    (&[SetPermissions, SetTimes],
+        ["ok", "ok conflict? special-file?", "out conflict?", "ok conflict?", "out conflict?", "special-file"]),
     // Whatever has the name is in the way, wherever it leads.
     (&[CreateNew, CreateDir, RenameTo],
         ["already-exists", "already-exists", "already-exists", "already-exists", "already-exists", "already-exists"]),
@@ -42,7 +43,7 @@ const AT_THE_NAME: [Row; 21] = [
          "already-exists conflict?", "already-exists conflict?"]),
     // What was just made may be gone, or another object, before it is entered.
     (&[CreateDirAll],
-        ["in-the-way conflict? not-found?", "ok not-found?", "in-the-way conflict? not-found?",
+        ["in-the-way conflict? not-found?", "ok not-found?", "in-the-way already-exists? conflict? not-found?",
          "ok in-the-way? conflict? not-found?", "in-the-way conflict? not-found?", "in-the-way conflict? not-found?"]),
     // The name itself, whatever it is; there is a gap until it is put back.
     (&[RemoveFile],
@@ -66,6 +67,9 @@ const ON_THE_WAY: [&str; 6] = ["not-a-directory", "ok", "out", "ok", "outside-ro
 
 /// If the root's own name is another object's: what is worked in is held, and not where it was granted any more.
 const AT_THE_ROOT: [&str; 6] = ["root-absent"; 6];
+
+/// What opens for writing what has the name.
+const OPEN_FOR_WRITING: [O; 7] = [Write, WriteNew, Update, Append, AppendNew, SetLen, CopyReplaceTo];
 
 /// Each code with the fewest times that it must come.
 pub(crate) fn allowed(operation: O, swaps: &[Swap]) -> Vec<(&'static str, usize)> {
@@ -95,6 +99,10 @@ pub(crate) fn allowed(operation: O, swaps: &[Swap]) -> Vec<(&'static str, usize)
                 word => word,
             };
             codes.push((word, least));
+        }
+        // ENXIO (open(2)): a file became a pipe without a reader between the look at it and the open for writing.
+        if swap.place == Place::Name && swap.with == With::Fifo && OPEN_FOR_WRITING.contains(&operation) {
+            codes.push(("io", 0));
         }
     }
     codes

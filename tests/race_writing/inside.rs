@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
 
 use cap_roots::{Error, FileType};
 use cap_roots_oracle::poison::CANARY;
@@ -55,20 +56,17 @@ fn in_a_tree(
     for (way_name, way) in WAYS {
         let stage = stage(way);
         let pairs = ["t-0", "t-1"].map(|tree| names.map(|name| stage.path(tree).join(name)));
-        let race = Race { name: format!("{operation}, {way_name}, in the tree"), allowed, least: LEAST, met: MET };
+        let race =
+            Race { name: format!("{operation}, {way_name}, in the tree"), allowed, least: LEAST, met: MET, time: Duration::ZERO };
         let workers = ["t-0", "t-1"].map(|tree| {
             let (stage, operate) = (&stage, &operate);
             Box::new(move || code(operate(stage, tree))) as Worker<'_>
         });
         // Both trees have their turn; where one is not there at the moment, nothing is exchanged.
-        race.run(
-            || pairs.iter().filter(|pair| exchange(pair)).count() > 0,
-            workers.into(),
-            |name| {
-                stage.check_outside(name);
-                stage.check_leftovers(name);
-            },
-        );
+        race.run(vec![Box::new(|| pairs.iter().filter(|pair| exchange(pair)).count() > 0)], workers.into(), |name| {
+            stage.check_outside(name);
+            stage.check_leftovers(name);
+        });
     }
 }
 

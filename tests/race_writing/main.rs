@@ -1,13 +1,11 @@
-//! A thread that exchanges names under operations that write: a directory, an ancestor, the last name and a name inside a tree change
-//! places with links to outside, and with directories from outside (`renameat2` with `RENAME_EXCHANGE`), while threads work on the path.
+//! Names inside a tree change places with links to outside (`renameat2` with `RENAME_EXCHANGE`) while threads remove the tree, copy it, walk it
+//! and make directories in it; and threads change the same files at once. The names that a path leads through are the matter of `race_matrix`.
 //!
-//! Every outcome is in a closed list for each operation, each side of the exchange is met often enough, and the picture of the outside, with
-//! contents, modes, inodes and times, is the same afterwards. What was done went to the directory that was meant, by its handle. The same
-//! harness pointed at "canonicalize, check, write" changes the outside: it works.
+//! Every outcome is in a closed list for each operation, each is met often enough, and the picture of the outside, with contents, modes, inodes
+//! and times, is the same afterwards.
 //!
-//! Catches: anything that checks a name and then acts on it by its path; a temporary file that is renamed by a path; a tree that is gone
-//! through by names; `..` taken from a directory that was moved; a last link that is followed by the call that changes; and, beside other
-//! threads, changes that are lost or torn.
+//! Catches: a tree that is gone through by names; `..` taken from a directory that was moved; a mode that is set through a link; and, beside
+//! other threads, changes that are lost or torn.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::print_stdout, reason = "the counts are the evidence")]
@@ -17,9 +15,8 @@
 mod support;
 
 mod inside;
-mod last;
+mod odd;
 mod parallel;
-mod parents;
 
 use std::path::PathBuf;
 
