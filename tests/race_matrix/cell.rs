@@ -165,7 +165,7 @@ pub(crate) fn run(subject: Subject, operation: Operation, swaps: &[Swap], time: 
             _ => allowed(operation, swaps),
         };
         let name = format!("{operation:?}, {subject:?}, {swaps:?}");
-        let met = if by_path.is_some() { 0 } else { crate::fewest_met(time) };
+        let met = if by_path.is_some() { 0 } else { crate::fewest_met(swaps, time) };
         let race = Race { name, allowed: &allowed, least: 1, met, time };
         let swappers = scene.pairs.iter().map(|pair| Box::new(|| pair.lock().unwrap().swap()) as Swapper<'_>);
         let ran = race.run(swappers.collect(), vec![Box::new(worker)], |name| {

@@ -59,7 +59,7 @@ fn set_permissions_of_what_cannot_be_opened() {
         let stage = Stage::new(way, &["dir f"]);
         let names = [stage.path("f/name"), stage.path("f/evil")];
         fs::write(&names[0], "inside").unwrap();
-        fs::set_permissions(&names[0], fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&names[0], fs::Permissions::from_mode(0o000)).unwrap();
         symlink("../../outside/file", &names[1]).unwrap();
         let worker: Worker<'_> = Box::new(|| code(stage.roots.set_permissions("f/name", 0)));
         let allowed = [("ok", HITS), ("outside-roots", HITS), ("conflict", 0)];
