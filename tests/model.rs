@@ -36,11 +36,11 @@ fn against_the_model(way: Way) {
             let tree = Tree::build(&lines).unwrap();
             let root = tree.root().to_str().unwrap().to_owned();
             let base = tree.base().to_str().unwrap();
-            let model = Model::build(&lines, &root, base);
+            let model = Model::reading(&lines, base);
             let roots = roots(&tree, way);
             for picks in &paths {
-                let (text, path) = generate::path(&mut Picks(picks), &root);
-                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&roots, &model, base, &text, &path)));
+                let (text, _) = generate::path(&mut Picks(picks), &root);
+                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&roots, &model, base, &text)));
                 prop_assert!(outcome.is_ok(), "{text:?} in {lines:#?}");
             }
             Ok(())

@@ -1,12 +1,21 @@
-//! A disk in memory: directories, files, links and special files, where a file may have several names.
+//! A disk in memory: directories, files, links and special files with their permission bits, where a file may have several names.
 
 use std::collections::BTreeMap;
+
+use super::Code;
 
 /// What a name leads to; two names with one of these are hard links.
 pub type Id = usize;
 
 /// The directory that holds `ROOT` and `outside`.
 pub const BASE: Id = 0;
+
+/// What the owner's permission bits allow (inode(7)).
+pub const READ: u32 = 0o400;
+/// Changes a file's content, and a directory's entries.
+pub const WRITE: u32 = 0o200;
+/// Looks names up in a directory.
+pub const SEARCH: u32 = 0o100;
 
 /// Something on the disk.
 #[derive(Clone, Debug)]
@@ -17,19 +26,20 @@ pub enum Object {
     Special,
 }
 
-/// All of it.
-#[derive(Debug)]
+/// All of it. What has lost its last name stays, for those who hold it open.
+#[derive(Clone, Debug)]
 pub struct World {
     objects: Vec<Object>,
+    modes: Vec<u32>,
     /// The absolute path of `BASE`, for `$BASE` and `$ROOT` in the texts of links.
-    base: String,
+    pub base: String,
 }
 
 impl World {
     /// The world that `Tree::build` makes of the same lines.
     pub fn build<S: AsRef<str>>(lines: impl IntoIterator<Item = S>, base: &str) -> Self {
         let top = Object::Dir { entries: BTreeMap::new(), parent: BASE };
-        let mut world = Self { objects: vec![top], base: base.to_owned() };
+        let mut world = Self { objects: vec![top], modes: vec![0o755], base: base.to_owned() };
         world.make_dir(BASE, "ROOT");
         for line in lines {
             let line = line.as_ref();
@@ -42,11 +52,12 @@ impl World {
     pub fn plant(&mut self, line: &str, parents: bool) -> bool {
         let (kind, rest) = line.split_once(' ').unwrap_or_else(|| panic!("a line without a kind: {line}"));
         let split = |separator| rest.split_once(separator).unwrap_or_else(|| panic!("a line without its {separator}: {line}"));
-        let path = match kind {
-            "file" => split("=").0,
-            "link" => split(" -> ").0,
-            "hard" => split(" = ").0,
-            _ => rest,
+        let (path, argument) = match kind {
+            "file" => split("="),
+            "link" => split(" -> "),
+            "hard" => split(" = "),
+            "mode" => return self.plant_mode(split(" ")),
+            _ => (rest, ""),
         };
         let names = names_of(path);
         let Some((name, above)) = names.split_last() else { return false };
@@ -63,22 +74,21 @@ impl World {
         }
         match kind {
             "dir" => drop(self.make_dir(at, name)),
-            "file" => drop(self.make(at, name, Object::File(split("=").1.to_owned()))),
-            "link" => {
-                let text = self.expand(split(" -> ").1);
-                self.make(at, name, Object::Link(text));
-            }
-            "hard" => {
-                let Some(id) = self.plain(&names_of(split(" = ").1)) else { return false };
-                if !matches!(self.objects[id], Object::File(_)) {
-                    return false;
-                }
-                self.attach(at, name, id);
-            }
-            "fifo" => drop(self.make(at, name, Object::Special)),
+            "file" => drop(self.make(at, name, Object::File(argument.to_owned()))),
+            "link" => drop(self.make(at, name, Object::Link(self.expand(argument)))),
+            "fifo" | "sock" => drop(self.make(at, name, Object::Special)),
+            "hard" => match self.plain(&names_of(argument)) {
+                Some(id) if self.kind(id) == "file" => self.attach(at, name, id),
+                _ => return false,
+            },
             _ => panic!("no such line: {line}"),
         }
         true
+    }
+
+    fn plant_mode(&mut self, (mode, path): (&str, &str)) -> bool {
+        let mode = u32::from_str_radix(mode, 8).unwrap_or_else(|error| panic!("{mode}: {error}"));
+        self.plain(&names_of(path)).map(|id| self.modes[id] = mode).is_some()
     }
 
     /// `text` with `$ROOT` and `$BASE` filled in.
@@ -86,16 +96,8 @@ impl World {
         text.replace("$ROOT", &format!("{}/ROOT", self.base)).replace("$BASE", &self.base)
     }
 
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
     pub fn object(&self, id: Id) -> &Object {
         &self.objects[id]
-    }
-
-    pub fn object_mut(&mut self, id: Id) -> &mut Object {
-        &mut self.objects[id]
     }
 
     /// What the names lead to from `BASE`, through plain directories only.
@@ -136,31 +138,37 @@ impl World {
         }
     }
 
+    /// Whether the permission bits allow all of this.
+    pub fn may(&self, id: Id, bits: u32) -> Result<(), Code> {
+        if self.modes[id] & bits == bits { Ok(()) } else { Err("os-denied") }
+    }
+
+    pub fn mode(&self, id: Id) -> u32 {
+        self.modes[id]
+    }
+
+    pub fn set_mode(&mut self, id: Id, mode: u32) {
+        self.modes[id] = mode;
+    }
+
     /// How many names lead to it.
     pub fn link_count(&self, id: Id) -> usize {
-        let names = |object: &Object| match object {
-            Object::Dir { entries, .. } => entries.values().filter(|entry| **entry == id).count(),
-            _ => 0,
-        };
-        self.objects.iter().map(names).sum()
+        let dirs = 0..self.objects.len();
+        dirs.map(|dir| self.entries(dir).values().filter(|entry| **entry == id).count()).sum()
     }
 
     /// Whether `dir` is `above` or below it.
     pub fn is_within(&self, dir: Id, above: Id) -> bool {
-        let mut at = dir;
-        loop {
-            if at == above {
-                return true;
-            }
-            match self.objects[at] {
-                Object::Dir { parent, .. } if parent != at => at = parent,
-                _ => return false,
-            }
+        match self.objects[dir] {
+            _ if dir == above => true,
+            Object::Dir { parent, .. } if parent != dir => self.is_within(parent, above),
+            _ => false,
         }
     }
 
-    /// A new object under a name, in place of what had it.
+    /// A new object under a name, in place of what had it. The bits are those of a umask of 022.
     pub fn make(&mut self, dir: Id, name: &str, object: Object) -> Id {
+        self.modes.push(if matches!(object, Object::Dir { .. }) { 0o755 } else { 0o644 });
         self.objects.push(object);
         let id = self.objects.len() - 1;
         self.attach(dir, name, id);
@@ -169,6 +177,11 @@ impl World {
 
     pub fn make_dir(&mut self, dir: Id, name: &str) -> Id {
         self.make(dir, name, Object::Dir { entries: BTreeMap::new(), parent: dir })
+    }
+
+    /// Gives a file other content, in place.
+    pub fn change(&mut self, file: Id, text: String) {
+        self.objects[file] = Object::File(text);
     }
 
     /// Gives an object a name, in place of what had it.
@@ -197,34 +210,30 @@ impl World {
         self.detach(dir, name);
     }
 
-    /// Whether a directory was removed: nothing leads to it any more.
-    pub fn is_gone(&self, dir: Id) -> bool {
-        dir != BASE && self.link_count(dir) == 0
-    }
-
     /// Every name with its type, and content, text or the other names of the same file: to be compared with the disk's.
     pub fn lines(&self) -> Vec<String> {
         let mut first: BTreeMap<Id, String> = BTreeMap::new();
         let mut lines = Vec::new();
-        self.describe(BASE, "", &mut first, &mut lines);
+        self.visit(BASE, "", &mut |path, id| {
+            lines.push(match &self.objects[id] {
+                Object::Dir { .. } => format!("dir {path}"),
+                Object::File(text) => {
+                    let same = first.entry(id).or_insert_with(|| path.to_owned());
+                    format!("file {path} (as {same}) = {text}")
+                }
+                Object::Link(text) => format!("link {path} -> {text}"),
+                Object::Special => format!("special {path}"),
+            });
+        });
         lines
     }
 
-    fn describe(&self, dir: Id, prefix: &str, first: &mut BTreeMap<Id, String>, lines: &mut Vec<String>) {
+    /// Each name below a directory, in order, and with what it leads to.
+    pub fn visit(&self, dir: Id, prefix: &str, visitor: &mut dyn FnMut(&str, Id)) {
         for (name, id) in self.entries(dir) {
             let path = format!("{prefix}{name}");
-            match &self.objects[*id] {
-                Object::Dir { .. } => {
-                    lines.push(format!("dir {path}"));
-                    self.describe(*id, &format!("{path}/"), first, lines);
-                }
-                Object::File(text) => {
-                    let same = first.entry(*id).or_insert_with(|| path.clone());
-                    lines.push(format!("file {path} (as {same}) = {text}"));
-                }
-                Object::Link(text) => lines.push(format!("link {path} -> {text}")),
-                Object::Special => lines.push(format!("special {path}")),
-            }
+            visitor(&path, *id);
+            self.visit(*id, &format!("{path}/"), visitor);
         }
     }
 }
