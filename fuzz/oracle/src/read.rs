@@ -69,7 +69,7 @@ pub fn check(input: &[u8]) {
         let Some(model) = &stage.model else { return poisoned(stage, &vocabulary::path(picks)) };
         let (text, _) = generate::path(&mut Picks(picks), &stage.tree.root().to_string_lossy());
         for roots in [&stage.fast, &stage.walk] {
-            agree::check(roots, model, &stage.tree.base().to_string_lossy(), &text);
+            agree::check(roots, model, 0, &stage.tree.base().to_string_lossy(), &text);
         }
     });
 }

@@ -5,7 +5,7 @@ use cap_roots::Access;
 use super::place::{End, Path};
 use super::resolve::{Last, Spot};
 use super::rules;
-use super::world::{Id, Object, READ, WRITE};
+use super::world::{Id, Object, READ, SEARCH, WRITE};
 use super::{Code, Model, Outcome, Seen};
 
 impl Model {
@@ -82,15 +82,10 @@ impl Model {
             None => {}
         }
         self.put(&target, text)?;
-        self.same_mode(id, target.parent, target.name());
-        Ok(Seen::Copied(0))
-    }
-
-    fn same_mode(&mut self, id: Id, parent: Id, name: &str) {
-        let mode = self.world.mode(id);
-        if let Some(copy) = self.world.lookup(parent, name) {
-            self.world.set_mode(copy, mode);
+        if target.id.is_none() {
+            self.same_mode(id, target.parent, target.name());
         }
+        Ok(Seen::Copied(0))
     }
 
     fn copy_tree(&mut self, from: &End, source: &Spot, id: Id, to: &End) -> Outcome {
@@ -106,7 +101,14 @@ impl Model {
         self.judge_tree(&from.slot, id, &source.names, Access::Read)?;
         self.judge_tree(&to.slot, id, &target.names, Access::Write)?;
         self.may_change(&target)?;
+        self.may_below(id, READ | SEARCH, READ)?;
         Ok(Seen::Copied(self.copy_dir(id, target.parent, target.name())))
+    }
+
+    /// What a name leads to gets the permission bits of what it was copied from.
+    fn same_mode(&mut self, id: Id, dir: Id, name: &str) {
+        let mode = self.world.mode(id);
+        self.world.lookup(dir, name).into_iter().for_each(|copy| self.world.set_mode(copy, mode));
     }
 
     fn copy_dir(&mut self, id: Id, parent: Id, name: &str) -> u64 {
@@ -118,7 +120,9 @@ impl Model {
                 Object::File(text) => drop(self.world.make(copy, &name, Object::File(text))),
                 Object::Link(_) | Object::Special => skipped += 1,
             }
+            self.same_mode(entry, copy, &name);
         }
+        self.same_mode(id, parent, name);
         skipped
     }
 }

@@ -22,6 +22,8 @@ mod ops;
 mod resolve;
 
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod tests;
 
 /// A code of `cap_roots::ErrorKind`.
@@ -119,6 +121,21 @@ impl Model {
             Step::Revoke => self.revoked = true,
         }
         Ok(Seen::Done)
+    }
+
+    /// Opens a directory: the set is then that directory by handle, and moves with it.
+    pub fn hold(&mut self, view: usize, path: &str) -> Outcome {
+        let (end, names) = self.directory(view, path)?;
+        let opened_by = [end.slot.opened_by(), &end.path.steps].concat();
+        let id = self.resolve(&end, Last::Follow)?.there()?;
+        let floor = [end.slot.floor.clone(), names].concat();
+        self.views.push(vec![Slot { floor, held: Some((id, opened_by)), only: None, ..end.slot }]);
+        Ok(Seen::Done)
+    }
+
+    /// Ends a set that is narrowed from another, by its time (`expired`) or by a flag (`cancelled`).
+    pub fn end(&mut self, view: usize, code: Code) {
+        self.narrow(view, |slot| slot.ended = Some(code));
     }
 
     /// Whether the other side keeps to what the operator cannot be helped against: who gives a file that may not be read a second name

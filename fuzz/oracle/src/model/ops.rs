@@ -155,7 +155,7 @@ impl Model {
         self.may_change(spot)?;
         let mode = spot.id.map(|old| self.world.mode(old));
         let id = self.world.make(spot.parent, spot.name(), Object::File(text));
-        self.world.set_mode(id, mode.unwrap_or(0o644));
+        mode.into_iter().for_each(|mode| self.world.set_mode(id, mode));
         DONE
     }
 
@@ -240,6 +240,9 @@ impl Model {
             _ => self.judge_tree(&end.slot, id, &spot.names, Access::Write)?,
         }
         self.may_change(&spot)?;
+        if !self.world.entries(id).is_empty() {
+            self.may_below(id, READ | WRITE | SEARCH, 0)?;
+        }
         self.world.remove_tree(spot.parent, spot.name());
         DONE
     }
@@ -252,6 +255,16 @@ impl Model {
             self.judge_tree(slot, *id, &names, need)?;
         }
         Ok(())
+    }
+
+    /// Whether permission bits allow this of a directory and of those in it, and of the files in it.
+    pub(super) fn may_below(&self, dir: Id, bits: u32, of_files: u32) -> Result<(), Code> {
+        self.world.may(dir, bits)?;
+        self.world.entries(dir).values().try_for_each(|id| match self.world.kind(*id) {
+            "dir" => self.may_below(*id, bits, of_files),
+            "file" => self.world.may(*id, of_files),
+            _ => Ok(()),
+        })
     }
 
     /// What may be given other permission bits or times: what can be opened at all.

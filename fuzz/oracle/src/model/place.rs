@@ -84,6 +84,11 @@ impl Slot {
     pub fn path(&self) -> Vec<String> {
         self.floor.iter().chain(&self.only).cloned().collect()
     }
+
+    /// The steps by which its directory was opened.
+    pub fn opened_by(&self) -> &[String] {
+        self.held.as_ref().map_or(&self.floor, |(_, opened_by)| opened_by)
+    }
 }
 
 /// One end of an operation, not yet looked at.
@@ -148,9 +153,8 @@ impl Model {
 
     /// Where an absolute link leads from the floor, by its text.
     pub(super) fn absolute_link(&self, slot: &Slot, text: &str) -> Result<Path, Code> {
-        let floor = slot.held.as_ref().map_or(&slot.floor, |(_, opened_by)| opened_by);
         let path = Path::of(text.split('/')).below(&self.spelling(slot.root), true);
-        path.and_then(|path| path.below(floor, true)).ok_or("outside-roots")
+        path.and_then(|path| path.below(slot.opened_by(), true)).ok_or("outside-roots")
     }
 }
 

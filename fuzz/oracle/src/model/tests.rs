@@ -2,12 +2,12 @@
 
 use cap_roots::Access;
 
+use super::rules::{Match, Rule, same_below};
+use super::world::World;
+use super::{Model, Outcome, Seen};
 use crate::sequence::disk::{self, Watch};
 use crate::sequence::generate::Case;
-use super::{Model, Outcome, Seen};
-use super::rules::{Match, Rule, same_below};
 use crate::sequence::step::{Op, Step};
-use super::world::World;
 use crate::tree::Tree;
 
 fn model(lines: &[&str], rules: &[(&str, Access)]) -> Model {
