@@ -73,7 +73,8 @@ fn narrowing_never_reaches_more() {
                     let code = opened.as_ref().err().map(cap_roots::Error::code);
                     prop_assert_eq!(code, model.hold(0, &dir).err(), "open_dir of {:?} in {:#?}", dir, &lines);
                     let Ok(narrow) = opened else { continue };
-                    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&narrow, &model, views, base, &path)));
+                    let outcome =
+                        std::panic::catch_unwind(AssertUnwindSafe(|| agree::check(&narrow, &model, views, base, &path)));
                     prop_assert!(outcome.is_ok(), "{dir:?} then {path:?} in {lines:#?}");
                     views += 1;
                     let Ok(bytes) = narrow.read(&path) else { continue };

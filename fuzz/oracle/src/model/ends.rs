@@ -101,7 +101,7 @@ impl Model {
         self.judge_tree(&from.slot, id, &source.names, Access::Read)?;
         self.judge_tree(&to.slot, id, &target.names, Access::Write)?;
         self.may_change(&target)?;
-        self.may_below(id, READ | SEARCH, READ)?;
+        self.may_below(id, READ | SEARCH, true)?;
         Ok(Seen::Copied(self.copy_dir(id, target.parent, target.name())))
     }
 

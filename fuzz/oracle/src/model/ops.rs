@@ -125,11 +125,11 @@ impl Model {
             // Refused with the decision: the path is not looked at.
             Op::SetPermissions(_, mode) if mode & !0o777 != 0 => Err("invalid-argument"),
             Op::SetPermissions(_, mode) => {
-                let id = self.attributes(end)?;
+                let id = self.attributes(end, true)?;
                 self.world.set_mode(id, *mode);
                 DONE
             }
-            _ => self.attributes(end).map(|_| Seen::Done),
+            _ => self.attributes(end, false).map(|_| Seen::Done),
         }
     }
 
@@ -241,7 +241,7 @@ impl Model {
         }
         self.may_change(&spot)?;
         if !self.world.entries(id).is_empty() {
-            self.may_below(id, READ | WRITE | SEARCH, 0)?;
+            self.may_below(id, READ | WRITE | SEARCH, false)?;
         }
         self.world.remove_tree(spot.parent, spot.name());
         DONE
@@ -257,25 +257,26 @@ impl Model {
         Ok(())
     }
 
-    /// Whether permission bits allow this of a directory and of those in it, and of the files in it.
-    pub(super) fn may_below(&self, dir: Id, bits: u32, of_files: u32) -> Result<(), Code> {
+    /// Whether permission bits allow this of a directory and of those in it; and whether the files in it can be read.
+    pub(super) fn may_below(&self, dir: Id, bits: u32, open: bool) -> Result<(), Code> {
         self.world.may(dir, bits)?;
         self.world.entries(dir).values().try_for_each(|id| match self.world.kind(*id) {
-            "dir" => self.may_below(*id, bits, of_files),
-            "file" => self.world.may(*id, of_files),
+            "dir" => self.may_below(*id, bits, open),
+            "file" if open => self.open(*id, READ).map(drop),
             _ => Ok(()),
         })
     }
 
-    /// What may be given other permission bits or times: what can be opened at all.
-    fn attributes(&self, end: &End) -> Result<Id, Code> {
+    /// What may be given other permission bits or times. What can be opened in no way has only its bits changed, by its name, and that not
+    /// beside rules.
+    fn attributes(&self, end: &End, by_name: bool) -> Result<Id, Code> {
         let id = self.resolve(end, Last::Follow)?.there()?;
         match self.world.kind(id) {
             "file" if self.world.link_count(id) > 1 => Err("hard-linked"),
-            "file" => self.world.may(id, READ).or_else(|_| self.world.may(id, WRITE)),
-            "dir" => self.world.may(id, READ),
+            "file" | "dir" if by_name && self.rules.is_empty() => Ok(id),
+            "file" => self.world.may(id, READ).or_else(|_| self.world.may(id, WRITE)).map(|()| id),
+            "dir" => self.world.may(id, READ).map(|()| id),
             _ => Err("special-file"),
-        }?;
-        Ok(id)
+        }
     }
 }

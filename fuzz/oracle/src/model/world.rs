@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Each name below a directory, in order, and with what it leads to.
-    pub(crate) fn visit(&self, dir: Id, prefix: &str, visitor: &mut dyn FnMut(&str, Id)) {
+    pub fn visit(&self, dir: Id, prefix: &str, visitor: &mut dyn FnMut(&str, Id)) {
         for (name, id) in self.entries(dir) {
             let path = format!("{prefix}{name}");
             visitor(&path, *id);
