@@ -108,7 +108,8 @@ impl Model {
         let names: Vec<String> = way.iter().map(|(name, _)| name.clone()).collect();
         self.judge(slot, &names, end.need, true)?;
         let id = way.pop().map_or(floor, |(_, id)| id);
-        if dot {
+        // A handle's own directory is looked up by its entry `.`, too.
+        if dot || (end.slot.held.is_some() && end.path.steps.is_empty()) {
             self.world.may(id, SEARCH)?;
         }
         let parent = way.last().map_or(floor, |(_, id)| *id);
