@@ -27,7 +27,7 @@ fn against_the_model(way: Way) {
     // Closed directories stop nobody who may pass by permission bits.
     privilege::drop_override();
     let bytes = |most| proptest::collection::vec(any::<u8>(), 0..most);
-    let case = (bytes(OBJECTS * 8), proptest::collection::vec(bytes(8), 40));
+    let case = (bytes(OBJECTS * 8), proptest::collection::vec(bytes(10), 40));
     let given = Config { failure_persistence: None, ..Config::default() };
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { given.cases } else { TREES };
     let config = Config { cases, ..given };
@@ -54,7 +54,7 @@ fn against_the_model(way: Way) {
 fn narrowing_never_reaches_more() {
     privilege::drop_override();
     let bytes = |most| proptest::collection::vec(any::<u8>(), 0..most);
-    let case = (bytes(OBJECTS * 8), proptest::collection::vec((bytes(6), bytes(8)), 40));
+    let case = (bytes(OBJECTS * 8), proptest::collection::vec((bytes(6), bytes(10)), 40));
     let config = Config { failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&case, |(tree, paths)| {

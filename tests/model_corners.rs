@@ -83,7 +83,7 @@ fn other_bits(model: &Model, tree: &Tree) -> Vec<String> {
     let mut other = Vec::new();
     let root = model.world.plain(&["ROOT"]).unwrap();
     model.world.visit(root, "", &mut |path, id| {
-        let of_model = model.world.mode(id);
+        let of_model = model.world.modes[id];
         if !matches!(model.world.kind(id), "file" | "dir") {
             return;
         }

@@ -1,7 +1,9 @@
-//! How the model's world is written: out of the lines of a tree (see `tree`), and into lines that tell all that is there.
+//! How what the model knows is written: its world, out of the lines of a tree (see `tree`) and into lines that tell all that is there;
+//! and names in URIs.
 
 use std::collections::BTreeMap;
 
+use crate::model::Code;
 use crate::model::world::{BASE, Id, Object, World};
 
 impl World {
@@ -55,7 +57,7 @@ impl World {
 
     fn plant_mode(&mut self, (mode, path): (&str, &str)) -> bool {
         let mode = u32::from_str_radix(mode, 8).unwrap_or_else(|error| panic!("{mode}: {error}"));
-        self.plain(&names_of(path)).map(|id| self.set_mode(id, mode)).is_some()
+        self.plain(&names_of(path)).map(|id| self.modes[id] = mode).is_some()
     }
 
     /// Every name with its type, and content, text or the other names of the same file: to be compared with the disk's.
@@ -63,7 +65,7 @@ impl World {
         let mut first: BTreeMap<Id, String> = BTreeMap::new();
         let mut lines = Vec::new();
         self.visit(BASE, "", &mut |path, id| {
-            lines.push(match self.object(id) {
+            lines.push(match &self.objects[id] {
                 Object::Dir { .. } => format!("dir {path}"),
                 Object::File(text) => {
                     let same = first.entry(id).or_insert_with(|| path.to_owned());
@@ -83,4 +85,30 @@ pub fn names_of(path: &str) -> Vec<&str> {
         Some(beside) => beside.split('/').collect(),
         None => std::iter::once("ROOT").chain(path.split('/')).filter(|name| !name.is_empty()).collect(),
     }
+}
+
+/// The names that the path of a `root://NAME/...` URI has, decoded.
+pub(crate) fn uri_path(text: &str) -> Result<Vec<String>, Code> {
+    let pieces: Vec<&str> = text.split('/').collect();
+    // One slash at the end is a directory; another empty segment is a mistake.
+    if pieces[..pieces.len() - 1].contains(&"") {
+        return Err("invalid-uri");
+    }
+    let name = |piece: &&str| decode(piece).filter(|name| may_be_name(name));
+    pieces.iter().map(name).collect::<Option<_>>().ok_or("invalid-uri")
+}
+
+/// Whether a name is one that the crate takes: short enough, and without control characters.
+pub(crate) fn may_be_name(name: &str) -> bool {
+    name.len() <= 255 && !name.contains(char::is_control)
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        bytes.push(u8::from_str_radix(piece.get(..2)?, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
 }

@@ -81,11 +81,7 @@ impl Model {
             None if target.slash => return Err("is-a-directory"),
             None => {}
         }
-        self.put(&target, text)?;
-        if target.id.is_none() {
-            self.same_mode(id, target.parent, target.name());
-        }
-        Ok(Seen::Copied(0))
+        self.put(&target, text, self.world.modes[id]).and(Ok(Seen::Copied(0)))
     }
 
     fn copy_tree(&mut self, from: &End, source: &Spot, id: Id, to: &End) -> Outcome {
@@ -105,24 +101,20 @@ impl Model {
         Ok(Seen::Copied(self.copy_dir(id, target.parent, target.name())))
     }
 
-    /// What a name leads to gets the permission bits of what it was copied from.
-    fn same_mode(&mut self, id: Id, dir: Id, name: &str) {
-        let mode = self.world.mode(id);
-        self.world.lookup(dir, name).into_iter().for_each(|copy| self.world.set_mode(copy, mode));
-    }
-
     fn copy_dir(&mut self, id: Id, parent: Id, name: &str) -> u64 {
         let copy = self.world.make_dir(parent, name);
         let mut skipped = 0;
         for (name, entry) in self.world.entries(id).clone() {
-            match self.world.object(entry).clone() {
+            match self.world.objects[entry].clone() {
                 Object::Dir { .. } => skipped += self.copy_dir(entry, copy, &name),
-                Object::File(text) => drop(self.world.make(copy, &name, Object::File(text))),
+                file @ Object::File(_) => {
+                    let new = self.world.make(copy, &name, file);
+                    self.world.modes[new] = self.world.modes[entry];
+                }
                 Object::Link(_) | Object::Special => skipped += 1,
             }
-            self.same_mode(entry, copy, &name);
         }
-        self.same_mode(id, parent, name);
+        self.world.modes[copy] = self.world.modes[id];
         skipped
     }
 }

@@ -10,6 +10,9 @@ use crate::sequence::step::Op;
 
 const DONE: Outcome = Ok(Seen::Done);
 
+/// The bits of a new file, with a umask of 022.
+const NEW: u32 = 0o644;
+
 impl Model {
     /// What looking at one end shows.
     pub(super) fn look_at(&self, end: &End, op: &Op) -> Outcome {
@@ -35,7 +38,7 @@ impl Model {
 
     /// The content of a regular file.
     pub(super) fn open(&self, id: Id, bits: u32) -> Result<String, Code> {
-        match self.world.object(id) {
+        match &self.world.objects[id] {
             Object::File(_) if self.refuse_hard_links && self.world.link_count(id) > 1 => Err("hard-linked"),
             Object::File(text) => self.world.may(id, bits).map(|()| text.clone()),
             Object::Dir { .. } => Err("is-a-directory"),
@@ -68,7 +71,7 @@ impl Model {
 
     /// The text of a link, where it is shown: relative, and by text not above the floor.
     fn link_text(&self, id: Id, spot: &Spot) -> Result<String, Code> {
-        let Object::Link(text) = self.world.object(id) else { return Err("invalid-argument") };
+        let Object::Link(text) = &self.world.objects[id] else { return Err("invalid-argument") };
         let mut level = spot.names.len();
         for name in text.split('/') {
             level = match name {
@@ -88,17 +91,17 @@ impl Model {
         match op {
             Op::Write(_, text) => {
                 let spot = self.file_to_make(end)?;
-                self.put(&spot, text.clone())
+                self.put(&spot, text.clone(), NEW)
             }
             Op::Update(_, text) => {
                 let spot = self.resolve(end, Last::Follow)?;
                 let old = self.open(spot.there()?, READ | WRITE)?;
-                self.put(&spot, old + text)
+                self.put(&spot, old + text, NEW)
             }
             Op::Append(_, text) => {
                 let spot = self.file_to_make(end)?;
                 match spot.id {
-                    None => self.put(&spot, text.clone()),
+                    None => self.put(&spot, text.clone(), NEW),
                     Some(id) => self.in_place(id, |old| old + text),
                 }
             }
@@ -113,7 +116,7 @@ impl Model {
                     self.file_to_make(end)?;
                 }
                 let spot = self.free(end)?;
-                self.put(&spot, String::new())
+                self.put(&spot, String::new(), NEW)
             }
             Op::CreateDir(_) => {
                 self.names_entry(end, "already-exists")?;
@@ -126,7 +129,7 @@ impl Model {
             Op::SetPermissions(_, mode) if mode & !0o777 != 0 => Err("invalid-argument"),
             Op::SetPermissions(_, mode) => {
                 let id = self.attributes(end, true)?;
-                self.world.set_mode(id, *mode);
+                self.world.modes[id] = *mode;
                 DONE
             }
             _ => self.attributes(end, false).map(|_| Seen::Done),
@@ -150,12 +153,12 @@ impl Model {
         Ok(spot)
     }
 
-    /// A new file in the place of the old one, whose other names keep what they have.
-    pub(super) fn put(&mut self, spot: &Spot, text: String) -> Outcome {
+    /// A new file, or one in the place and with the bits of the old one, whose other names keep what they have.
+    pub(super) fn put(&mut self, spot: &Spot, text: String, mode: u32) -> Outcome {
         self.may_change(spot)?;
-        let mode = spot.id.map(|old| self.world.mode(old));
+        let mode = spot.id.map_or(mode, |old| self.world.modes[old]);
         let id = self.world.make(spot.parent, spot.name(), Object::File(text));
-        mode.into_iter().for_each(|mode| self.world.set_mode(id, mode));
+        self.world.modes[id] = mode;
         DONE
     }
 
@@ -172,7 +175,7 @@ impl Model {
         if self.world.link_count(id) > 1 {
             return Err("hard-linked");
         }
-        self.world.change(id, edit(old));
+        self.world.objects[id] = Object::File(edit(old));
         DONE
     }
 

@@ -6,6 +6,7 @@ use cap_roots::Access;
 
 use super::world::Id;
 use super::{Code, Model};
+use crate::notation::{may_be_name, uri_path};
 
 /// The steps that a text takes, without `.`.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +117,9 @@ impl Model {
         let is_uri = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("root://"));
         let found = if is_uri {
             let (name, path) = text[7..].split_once('/').unwrap_or((&text[7..], ""));
-            let path = uri_path(path)?;
+            let path = Path::of(uri_path(path)?.iter().map(String::as_str));
             by_text(view, |_, slot| (self.roots[slot.root].name == name).then(|| (0, path.clone())))
-        } else if text.is_empty() {
+        } else if text.is_empty() || !text.split('/').all(may_be_name) {
             Err("invalid-path")
         } else if text.starts_with('/') {
             self.by_host_path(view, &Path::of(text.split('/')))
@@ -181,24 +182,4 @@ fn admitted(slot: &Slot, path: Path, exact: bool) -> Option<Path> {
     let Some(only) = &slot.only else { return Some(path) };
     path.below(std::slice::from_ref(only), exact).filter(|rest| rest.steps.is_empty())?;
     Some(Path { steps: vec![only.clone()], ..path })
-}
-
-fn uri_path(text: &str) -> Result<Path, Code> {
-    let pieces: Vec<&str> = text.split('/').collect();
-    // One slash at the end is a directory; another empty segment is a mistake.
-    if pieces[..pieces.len() - 1].contains(&"") {
-        return Err("invalid-uri");
-    }
-    let decoded = pieces.iter().map(|piece| decode(piece)).collect::<Option<Vec<_>>>().ok_or("invalid-uri")?;
-    Ok(Path::of(decoded.iter().map(String::as_str)))
-}
-
-fn decode(text: &str) -> Option<String> {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next()?.as_bytes().to_vec();
-    for piece in pieces {
-        bytes.push(u8::from_str_radix(piece.get(..2)?, 16).ok()?);
-        bytes.extend_from_slice(&piece.as_bytes()[2..]);
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -82,7 +82,7 @@ impl Model {
             if self.world.is_dir_or_link(id) {
                 self.judge(slot, &names, need, true)?;
             }
-            match self.world.object(id) {
+            match &self.world.objects[id] {
                 Object::Link(text) if !named || matches!(last, Last::Follow | Last::Make) => {
                     links += 1;
                     if links > LINKS {

@@ -30,8 +30,9 @@ pub enum Object {
 /// All of it. What has lost its last name stays, for those who hold it open.
 #[derive(Clone, Debug)]
 pub struct World {
-    objects: Vec<Object>,
-    modes: Vec<u32>,
+    pub objects: Vec<Object>,
+    /// The permission bits of each.
+    pub modes: Vec<u32>,
     /// The absolute path of `BASE`, for `$BASE` and `$ROOT` in the texts of links.
     pub base: String,
 }
@@ -48,10 +49,6 @@ impl World {
     /// `text` with `$ROOT` and `$BASE` filled in.
     pub fn expand(&self, text: &str) -> String {
         text.replace("$ROOT", &format!("{}/ROOT", self.base)).replace("$BASE", &self.base)
-    }
-
-    pub fn object(&self, id: Id) -> &Object {
-        &self.objects[id]
     }
 
     /// What the names lead to from `BASE`, through plain directories only.
@@ -97,14 +94,6 @@ impl World {
         if self.modes[id] & bits == bits { Ok(()) } else { Err("os-denied") }
     }
 
-    pub fn mode(&self, id: Id) -> u32 {
-        self.modes[id]
-    }
-
-    pub fn set_mode(&mut self, id: Id, mode: u32) {
-        self.modes[id] = mode;
-    }
-
     /// How many names lead to it.
     pub fn link_count(&self, id: Id) -> usize {
         let dirs = 0..self.objects.len();
@@ -131,11 +120,6 @@ impl World {
 
     pub fn make_dir(&mut self, dir: Id, name: &str) -> Id {
         self.make(dir, name, Object::Dir { entries: BTreeMap::new(), parent: dir })
-    }
-
-    /// Gives a file other content, in place.
-    pub fn change(&mut self, file: Id, text: String) {
-        self.objects[file] = Object::File(text);
     }
 
     /// Gives an object a name, in place of what had it.
