@@ -87,6 +87,9 @@ pub fn names_of(path: &str) -> Vec<&str> {
     }
 }
 
+/// Most bytes of a name (limits.h(0p), `NAME_MAX`).
+pub(crate) const NAME: usize = 255;
+
 /// The names that the path of a `root://NAME/...` URI has, decoded.
 pub(crate) fn uri_path(text: &str) -> Result<Vec<String>, Code> {
     let pieces: Vec<&str> = text.split('/').collect();
@@ -94,13 +97,8 @@ pub(crate) fn uri_path(text: &str) -> Result<Vec<String>, Code> {
     if pieces[..pieces.len() - 1].contains(&"") {
         return Err("invalid-uri");
     }
-    let name = |piece: &&str| decode(piece).filter(|name| may_be_name(name));
+    let name = |piece: &&str| decode(piece).filter(|name| name.len() <= NAME && !name.contains('\0'));
     pieces.iter().map(name).collect::<Option<_>>().ok_or("invalid-uri")
-}
-
-/// Whether a name is one that the crate takes: short enough, and without control characters.
-pub(crate) fn may_be_name(name: &str) -> bool {
-    name.len() <= 255 && !name.contains(char::is_control)
 }
 
 fn decode(text: &str) -> Option<String> {

@@ -6,7 +6,7 @@ use cap_roots::Access;
 
 use super::world::Id;
 use super::{Code, Model};
-use crate::notation::{may_be_name, uri_path};
+use crate::notation::{NAME, uri_path};
 
 /// The steps that a text takes, without `.`.
 #[derive(Clone, Debug, Default)]
@@ -58,9 +58,9 @@ impl Path {
     }
 }
 
-/// A name in one of its Unicode forms: of what the vocabulary has, one accent and one space.
+/// A name in one of its Unicode forms: of what the vocabulary has, one accent and two spaces.
 pub(super) fn form(name: &str) -> String {
-    name.replace("e\u{301}", "\u{e9}").replace('\u{202f}', " ")
+    name.replace("e\u{301}", "\u{e9}").replace(['\u{202f}', '\u{a0}'], " ")
 }
 
 /// A root as one set of roots has it, perhaps narrowed to a directory.
@@ -119,7 +119,7 @@ impl Model {
             let (name, path) = text[7..].split_once('/').unwrap_or((&text[7..], ""));
             let path = Path::of(uri_path(path)?.iter().map(String::as_str));
             by_text(view, |_, slot| (self.roots[slot.root].name == name).then(|| (0, path.clone())))
-        } else if text.is_empty() || !text.split('/').all(may_be_name) {
+        } else if text.is_empty() || text.contains(char::is_control) || text.split('/').any(|name| name.len() > NAME) {
             Err("invalid-path")
         } else if text.starts_with('/') {
             self.by_host_path(view, &Path::of(text.split('/')))
