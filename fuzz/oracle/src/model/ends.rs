@@ -31,7 +31,8 @@ impl Model {
         match old {
             Some(_) if !replace => return Err("already-exists"),
             _ if target.slash && !dir => return Err("not-a-directory"),
-            Some((_, false)) if target.slash => return Err("not-a-directory"),
+            // Of a link that is said first; of a file after all else that rename(2) looks at.
+            Some((old, _)) if target.slash && self.world.kind(old) == "link" => return Err("not-a-directory"),
             _ if dir && self.world.is_within(target.parent, id) => return Err("invalid-argument"),
             Some((old, _)) if old == id => return Ok(Seen::Done),
             Some((_, false)) if dir => return Err("not-a-directory"),

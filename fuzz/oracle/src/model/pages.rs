@@ -185,8 +185,12 @@ const NAMES: &[Row] = &[
     ),
     (
         "rename(2): a directory into itself is EINVAL",
-        &["dir a/b"],
-        &[("rename a a/b/c", "invalid-argument"), ("rename a a/c", "invalid-argument")],
+        &["dir a/b", "file a/f=1"],
+        &[
+            ("rename a a/b/c", "invalid-argument"),
+            ("rename a a/c", "invalid-argument"),
+            ("rename_replace a a/f/", "invalid-argument"),
+        ],
     ),
     (
         "rename(2): EISDIR, ENOTDIR and ENOTEMPTY",
