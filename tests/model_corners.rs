@@ -1,5 +1,5 @@
 //! What sequences do not come to, beside the model: permission bits, handles of directories, sets that have ended, and files with two names
-//! where the operator wants none.
+//! where the operator wants none; and rules at both ends of a rename and a copy, each end with each.
 //!
 //! Catches: an operation that needs other permissions than the pages say, or changes something before it is refused; a handle that stays
 //! behind when its directory is moved, or takes its root's paths; an operation that outlives its set, or is told apart by it; a file with two
@@ -249,4 +249,33 @@ fn files_with_two_names_where_none_are_wanted() {
             assert_eq!(other_bits(&model, &tree), [""; 0], "{op}, {way:?}");
         }
     }
+}
+
+/// Catches: a directory that slips out of a rule by its new name, or into one, as one that was prepared elsewhere.
+#[test]
+fn rules_at_both_ends() {
+    let lines =
+        ["file a/secret=1", "file d/secret=2", "file g/hooks/x=3", "file t/.env=4", "link l -> d", "dir e", "file f=5", "dir b"];
+    let lines: Vec<String> = lines.map(str::to_owned).to_vec();
+    let rules = [("/a/secret", Access::None), (".git/hooks/**", Access::Read), ("**/.env", Access::None), ("b/**", Access::Read)];
+    let operations: [fn(String, String) -> Op; 4] = [Op::Rename, Op::RenameReplace, Op::Copy, Op::CopyReplace];
+    let mut protected = 0;
+    for from in ["a", "d", "g", "t", "l", "e", "f", "a/secret"] {
+        for to in ["b", ".git", ".GIT", "e", "u", "a/x", ".env", "f", "b/x"] {
+            for (op, way) in operations.iter().flat_map(|op| [(op, Way::Fast), (op, Way::Walk)]) {
+                let op = op(from.to_owned(), to.to_owned());
+                let tree = Tree::build(&lines).unwrap();
+                let (mut builder, mut model) = (builder(way).named("root", tree.root(), Access::Write), model(&lines, &tree));
+                for (glob, access) in rules {
+                    builder = builder.rule(glob, access);
+                    model.rule(0, glob, access);
+                }
+                let ours = codes(builder.open().unwrap().act(&op));
+                assert_eq!(ours, model.run(&Step::Do { view: 0, op: op.clone() }), "{op}, {way:?}");
+                assert_eq!(other_bits(&model, &tree), [""; 0], "{op}, {way:?}");
+                protected += usize::from(ours == Err("protected"));
+            }
+        }
+    }
+    assert!(protected > 200, "{protected}");
 }
