@@ -8,7 +8,8 @@ use super::{Code, Model, Outcome, Seen};
 
 impl Model {
     /// The set that is left, in the order of the roots and names; the answer is what it has, and how many hints selected nothing.
-    pub(super) fn hinted(&mut self, view: &[Slot], hints: &[String]) -> Outcome {
+    pub(super) fn hinted(&mut self, view: usize, hints: &[String]) -> Outcome {
+        let view = self.view(view);
         let mut left: Vec<(usize, String, Slot)> = Vec::new();
         let mut refused = 0;
         for hint in hints {

@@ -111,7 +111,7 @@ impl Model {
         match step {
             Step::Do { view, op } => return self.operate(*view, op),
             Step::Plant(line) => return Ok(Seen::Bool(self.plants(line) && self.world.plant(line, false))),
-            Step::Hint { view, paths } => return self.hinted(&self.view(*view).to_vec(), paths),
+            Step::Hint { view, paths } => return self.hinted(*view, paths),
             Step::Within { view, path } => {
                 let (end, names) = self.directory(*view, path)?;
                 self.views.push(vec![Slot { floor: [end.slot.floor.clone(), names].concat(), only: None, ..end.slot }]);
