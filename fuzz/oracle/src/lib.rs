@@ -4,11 +4,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
+pub mod act;
 pub mod agree;
 pub mod file_uri;
 pub mod generate;
 pub mod location;
 pub mod model;
+pub mod notation;
 pub mod poison;
 pub mod privilege;
 pub mod read;
