@@ -7,6 +7,7 @@
 pub mod agree;
 pub mod file_uri;
 pub mod generate;
+pub mod ground;
 pub mod location;
 pub mod model;
 pub mod poison;

@@ -17,7 +17,7 @@ pub const SEALED: &str = "SEALED";
 /// What a file outside has that may get a name inside, made by the other side: readable there, but not to be changed.
 pub const LINKED: &str = "OUTSIDE-LINKED";
 
-/// Most steps of a sequence.
+/// Most steps of a sequence: as many as there are bytes for.
 pub const STEPS: usize = 24;
 const OBJECTS: usize = 14;
 
@@ -98,12 +98,15 @@ impl Case {
         let mut case = Self { lines: Vec::new(), grants, rules, steps: Vec::new() };
         let ruled = case.ruled();
         case.lines = tree(&mut picks, &ruled, case.grants.get(1));
-        let count = 1 + picks.byte() % STEPS;
         case.steps = {
             let known =
                 case.lines.iter().filter(|line| !line.contains(" ../outside/")).filter_map(|line| line.split([' ', '=']).nth(1));
             let known: Vec<&str> = known.collect();
-            (0..count).map(|number| step(&mut picks, number, &ruled, &known)).collect()
+            let mut steps = vec![step(&mut picks, 0, &ruled, &known)];
+            while !picks.is_empty() && steps.len() < STEPS {
+                steps.push(step(&mut picks, steps.len(), &ruled, &known));
+            }
+            steps
         };
         case
     }
@@ -277,7 +280,8 @@ fn step(picks: &mut Picks<'_>, number: usize, ruled: &[Rule], known: &[&str]) ->
         15 => Step::Hint { view, paths: (0..1 + picks.byte() % 3).map(|_| hint(picks, known)).collect() },
         13 => Step::Limit { view, access: [Access::Read, Access::List, Access::Write, Access::None][picks.byte() % 4] },
         14 => Step::NoDelete { view },
-        63 if number + 4 > STEPS => Step::Revoke,
+        // Of all sets, and so of all that comes after it: not much does.
+        63 if picks.0.len() < 24 => Step::Revoke,
         kind => Step::Do { view, op: op(picks, kind, number, known) },
     }
 }

@@ -10,6 +10,7 @@ pub mod model;
 pub mod place;
 pub mod rules;
 pub mod run;
+pub mod stage;
 pub mod step;
 pub mod world;
 
