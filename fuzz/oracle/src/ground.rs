@@ -5,9 +5,11 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Stat, Timespec, Timestamps, statat, utimensat};
 
+use crate::poison;
 use crate::sequence::disk::{self, Picture};
 use crate::tree::Tree;
 
@@ -40,19 +42,19 @@ impl Mark {
 }
 
 thread_local! {
-    static FREE: RefCell<Vec<Ground>> = const { RefCell::new(Vec::new()) };
+    static FREE: RefCell<Vec<Arc<Ground>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `work` on the tree that `lines` describe. It gets no further than an error or a panic with the directory that it had.
-pub fn with<T>(lines: &[String], work: impl FnOnce(&mut Ground) -> T) -> io::Result<T> {
+pub fn with<T>(lines: &[String], work: impl FnOnce(&Arc<Ground>) -> T) -> io::Result<T> {
     let (beside, below): (Vec<&String>, Vec<&String>) = lines.iter().partition(|line| is_beside(line));
     let kept = FREE.with_borrow_mut(Vec::pop).filter(|ground| ground.beside.iter().eq(beside.iter().copied()));
-    let mut ground = match kept {
+    let ground = match kept {
         Some(ground) => ground,
-        None => Ground::new(&beside)?,
+        None => Arc::new(Ground::new(&beside)?),
     };
     ground.tree.lay(below)?;
-    let outcome = work(&mut ground);
+    let outcome = poison::bounded(|| work(&ground));
     if ground.is_clear().unwrap_or(false) {
         FREE.with_borrow_mut(|free| free.push(ground));
     }
@@ -89,7 +91,7 @@ impl Ground {
     }
 
     /// What is below the root, which is gone afterwards.
-    pub fn take_down(&mut self) -> io::Result<Picture> {
+    pub fn take_down(&self) -> io::Result<Picture> {
         Picture::taken_down(self.tree.held(), "ROOT")
     }
 
@@ -146,7 +148,7 @@ mod tests {
             run::check_end(&bytes, |builder| builder);
             let case = Case::generate(&(0..60).map(|_| byte()).collect::<Vec<u8>>());
             let fresh = Tree::build(&case.lines).unwrap();
-            let shared = |tree: &Tree| Picture::of(tree.base()).unwrap().shared(tree.base_text());
+            let shared = |tree: &Tree| Picture::of(tree.base()).unwrap().with_modes(tree.base_text());
             let fresh = shared(&fresh);
             let found = with(&case.lines, |ground| {
                 let found = shared(ground.tree());

@@ -5,9 +5,11 @@
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
 pub mod agree;
+pub mod differential;
 pub mod file_uri;
 pub mod generate;
 pub mod ground;
+pub mod kernel;
 pub mod location;
 pub mod model;
 pub mod poison;
@@ -17,3 +19,4 @@ pub mod regressions;
 pub mod sequence;
 pub mod tree;
 pub mod vocabulary;
+pub mod without;

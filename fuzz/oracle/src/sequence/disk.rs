@@ -112,9 +112,8 @@ impl Picture {
         self.seen.iter().map(|(path, _)| path.as_str())
     }
 
-    /// As another tree of the same lines is to be: with modes, without what no two trees share. `base` in the text of a link is left out.
-    #[cfg(test)]
-    pub(crate) fn shared(&self, base: &str) -> Vec<String> {
+    /// The same with modes, and without what no two trees share: `base` in the texts of links.
+    pub(crate) fn with_modes(&self, base: &str) -> Vec<String> {
         let mode = |(_, object): &(String, Object)| match object {
             Object::Dir(mode) | Object::File(_, Kept { mode, .. }) => *mode,
             Object::Link(_) | Object::Special => 0,

@@ -20,6 +20,9 @@ pub const LINKED: &str = "OUTSIDE-LINKED";
 /// Most steps of a sequence: as many as there are bytes for.
 pub const STEPS: usize = 24;
 const OBJECTS: usize = 14;
+/// The same of a small case.
+const SMALL_STEPS: usize = 2;
+const SMALL_OBJECTS: usize = 6;
 
 const NAMES: &[&str] = &["a", "b", "h", ".env", ".git", "hooks", "secret", "s1", "\u{e9}", "e\u{301}", ".ENV", ".env."];
 const PIECES: &[&str] = &[
@@ -97,17 +100,37 @@ impl Case {
         let grants = grants(&mut picks);
         let mut case = Self { lines: Vec::new(), grants, rules, steps: Vec::new() };
         let ruled = case.ruled();
-        case.lines = tree(&mut picks, &ruled, case.grants.get(1));
+        case.lines = tree(&mut picks, &ruled, case.grants.get(1), OBJECTS);
         case.steps = {
-            let known =
-                case.lines.iter().filter(|line| !line.contains(" ../outside/")).filter_map(|line| line.split([' ', '=']).nth(1));
-            let known: Vec<&str> = known.collect();
+            let known = known(&case.lines);
             let mut steps = vec![step(&mut picks, 0, &ruled, &known)];
             while !picks.is_empty() && steps.len() < STEPS {
                 steps.push(step(&mut picks, steps.len(), &ruled, &known));
             }
             steps
         };
+        case
+    }
+
+    /// A small tree, and few steps that are all the crate's to do: for whoever does the same several times.
+    pub fn small(bytes: &[u8]) -> Self {
+        let mut picks = Picks(bytes);
+        let rules = globs(&mut picks, 1);
+        let grants = grants(&mut picks);
+        let mut case = Self { lines: Vec::new(), grants, rules, steps: Vec::new() };
+        let ruled = case.ruled();
+        case.lines = tree(&mut picks, &ruled, case.grants.get(1), SMALL_OBJECTS);
+        let known = known(&case.lines);
+        let mut steps = Vec::new();
+        while steps.is_empty() || (!picks.is_empty() && steps.len() < SMALL_STEPS) {
+            let view = picks.byte() % 8;
+            steps.push(match picks.byte() % 64 {
+                0 => Step::Within { view, path: path(&mut picks, &known) },
+                1 => Step::Hint { view, paths: vec![hint(&mut picks, &known)] },
+                kind => Step::Do { view, op: op(&mut picks, 16 + kind % 48, steps.len(), &known) },
+            });
+        }
+        case.steps = steps;
         case
     }
 
@@ -181,6 +204,12 @@ fn grants(picks: &mut Picks<'_>) -> Vec<Grant> {
     grants
 }
 
+/// The paths of what is there at first.
+fn known(lines: &[String]) -> Vec<&str> {
+    let below = lines.iter().filter(|line| !line.contains(" ../outside/"));
+    below.filter_map(|line| line.split([' ', '=']).nth(1)).collect()
+}
+
 /// As a tree's line has it: what is in a file tells whether rules let it be read.
 fn file(path: &str, ruled: &[Rule], number: usize) -> String {
     let word = if rules::ceiling(ruled, &names_of(path), false) < Access::Read { SEALED } else { "file" };
@@ -188,7 +217,7 @@ fn file(path: &str, ruled: &[Rule], number: usize) -> String {
 }
 
 /// Each object is made in a directory that is one, so that making follows no link.
-fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>) -> Vec<String> {
+fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>, most: usize) -> Vec<String> {
     let mut lines = vec![
         format!("file ../outside/secret={CANARY}"),
         format!("file ../outside/a/b={CANARY}"),
@@ -201,7 +230,7 @@ fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>) -> Vec<Str
         dirs.push(format!("{path}/"));
         used.push(path);
     }
-    let count = picks.byte() % (OBJECTS + 1);
+    let count = picks.byte() % (most + 1);
     for number in 0..count {
         let dir = dirs[picks.byte() % dirs.len()].clone();
         let path = format!("{dir}{}", picks.of(NAMES));

@@ -57,7 +57,7 @@ fn attempt(case: &Case, way: fn(Builder) -> Builder, look: Look) -> Result<(), S
     ground::with(&case.lines, |ground| beside_the_model(case, way, look, ground)).unwrap_or_else(|error| panic!("{case}{error}"))
 }
 
-fn beside_the_model(case: &Case, way: fn(Builder) -> Builder, look: Look, ground: &mut Ground) -> Result<(), String> {
+fn beside_the_model(case: &Case, way: fn(Builder) -> Builder, look: Look, ground: &Ground) -> Result<(), String> {
     let io = |error: std::io::Error| error.to_string();
     let tree = ground.tree();
     let mut told = Told { case, step: None };
