@@ -37,15 +37,30 @@ struct Ended {
 /// What the kernel finds for the first path of a case, before anything is done.
 type Asked = (String, Result<Found, Errno>, bool);
 
+/// A fuzzer's input: the first byte picks the way that the fast one is compared with, the rest makes the case.
+pub fn fuzz(input: &[u8]) {
+    let (first, bytes) = input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
+    compare(bytes, if first % 2 == 0 { &[Way::Walk] } else { &[Way::WithoutOpenat2] });
+}
+
+/// The same, compared with both.
+pub fn check_all(input: &[u8]) {
+    check(input.get(1..).unwrap_or_default());
+}
+
 /// Panics if the ways differ, if the walk opens something else than the kernel, or if anything of the outside or of a sealed file comes
 /// back or changes.
 pub fn check(bytes: &[u8]) {
+    compare(bytes, &[Way::Walk, Way::WithoutOpenat2]);
+}
+
+fn compare(bytes: &[u8], ways: &[Way]) {
     privilege::drop_override_once();
     let case = Arc::new(Case::small(bytes));
     let by = |way| by(&case, way).unwrap_or_else(|error| panic!("{case}{way:?}: {error}"));
     let fast = by(Way::Fast);
-    for way in [Way::Walk, Way::WithoutOpenat2] {
-        let other = by(way);
+    for way in ways {
+        let other = by(*way);
         assert!(fast == other, "{case}the ways differ\n by the fast way: {fast:#?}\n{way:?}: {other:#?}");
     }
 }

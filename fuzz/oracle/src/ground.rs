@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Stat, Timespec, Timestamps, statat, utimensat};
 
@@ -20,6 +21,9 @@ pub struct Ground {
     beside: Vec<String>,
     /// Each name beside the root, and what it was when it was made.
     kept: Vec<(String, Mark)>,
+    /// Whether the next case finds what this one found: at the last look the root was gone, nothing else had changed, and no file had a
+    /// second name left anywhere.
+    clear: AtomicBool,
 }
 
 /// What shows a change of an object: a write, a chmod, and, in a directory, a name that comes or goes. Its time lies in the past, so that
@@ -35,7 +39,7 @@ struct Mark {
 impl Mark {
     fn of(stat: &Stat) -> Self {
         // Of a directory the size is not the same on every file system after a name has come and gone, and its time tells.
-        let size = if FileType::from_raw_mode(stat.st_mode) == FileType::Directory { 0 } else { stat.st_size };
+        let size = if is_dir(stat) { 0 } else { stat.st_size };
         let modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(-1));
         Self { inode: stat.st_ino, mode: stat.st_mode, size, modified }
     }
@@ -45,7 +49,7 @@ thread_local! {
     static FREE: RefCell<Vec<Arc<Ground>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `work` on the tree that `lines` describe. It gets no further than an error or a panic with the directory that it had.
+/// Runs `work` on the tree that `lines` describe; it ends with taking the tree down and a look at what lies beside it. It gets no further than an error or a panic with the directory that it had.
 pub fn with<T>(lines: &[String], work: impl FnOnce(&Arc<Ground>) -> T) -> io::Result<T> {
     let (beside, below): (Vec<&String>, Vec<&String>) = lines.iter().partition(|line| is_beside(line));
     let kept = FREE.with_borrow_mut(Vec::pop).filter(|ground| ground.beside.iter().eq(beside.iter().copied()));
@@ -53,9 +57,10 @@ pub fn with<T>(lines: &[String], work: impl FnOnce(&Arc<Ground>) -> T) -> io::Re
         Some(ground) => ground,
         None => Arc::new(Ground::new(&beside)?),
     };
+    ground.clear.store(false, Ordering::Relaxed);
     ground.tree.lay(below)?;
     let outcome = poison::bounded(|| work(&ground));
-    if ground.is_clear().unwrap_or(false) {
+    if ground.clear.load(Ordering::Relaxed) {
         FREE.with_borrow_mut(|free| free.push(ground));
     }
     Ok(outcome)
@@ -68,14 +73,19 @@ fn is_beside(line: &str) -> bool {
 impl Ground {
     fn new(beside: &[&String]) -> io::Result<Self> {
         let tree = Tree::build(beside)?;
-        let mut ground = Self { tree, beside: beside.iter().map(|line| (*line).clone()).collect(), kept: Vec::new() };
+        let mut ground = Self {
+            tree,
+            beside: beside.iter().map(|line| (*line).clone()).collect(),
+            kept: Vec::new(),
+            clear: AtomicBool::new(false),
+        };
         let names =
             Picture::of(ground.tree.base())?.paths().filter(|path| *path != "ROOT").map(str::to_owned).collect::<Vec<_>>();
         let past = Timespec { tv_sec: 500_000_000, tv_nsec: 0 };
         let past = Timestamps { last_access: past, last_modification: past };
         for name in names {
             utimensat(ground.tree.held(), &name, &past, AtFlags::SYMLINK_NOFOLLOW)?;
-            let mark = ground.mark(&name)?;
+            let mark = Mark::of(&statat(ground.tree.held(), &name, AtFlags::SYMLINK_NOFOLLOW)?);
             ground.kept.push((name, mark));
         }
         ground.take_down()?;
@@ -86,10 +96,6 @@ impl Ground {
         &self.tree
     }
 
-    fn mark(&self, name: &str) -> io::Result<Mark> {
-        Ok(Mark::of(&statat(self.tree.held(), name, AtFlags::SYMLINK_NOFOLLOW)?))
-    }
-
     /// What is below the root, which is gone afterwards.
     pub fn take_down(&self) -> io::Result<Picture> {
         Picture::taken_down(self.tree.held(), "ROOT")
@@ -98,30 +104,24 @@ impl Ground {
     /// What lies beside the root and is not what it was. Files are held to their content by their size and time.
     pub fn changed_beside(&self) -> io::Result<Vec<String>> {
         let mut changed = Vec::new();
+        let mut single = true;
         for (name, mark) in &self.kept {
-            match self.mark(name) {
-                Ok(now) if now == *mark => {}
-                now => changed.push(format!("{name} was {mark:?} and is {now:?}")),
+            match statat(self.tree.held(), name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if Mark::of(&stat) == *mark => single &= is_dir(&stat) || stat.st_nlink == 1,
+                now => changed.push(format!("{name} was {mark:?} and is {:?}", now.as_ref().map(Mark::of))),
             }
         }
-        for name in disk::names(self.tree.held())? {
-            if name != "ROOT" && !self.kept.iter().any(|(kept, _)| *kept == name) {
-                changed.push(format!("{name} was not there"));
-            }
-        }
+        let names = disk::names(self.tree.held())?;
+        let known = |name: &String| name == "ROOT" || self.kept.iter().any(|(kept, _)| kept == name);
+        changed.extend(names.iter().filter(|name| !known(name)).map(|name| format!("{name} was not there")));
+        let clear = changed.is_empty() && single && !names.iter().any(|name| name == "ROOT");
+        self.clear.store(clear, Ordering::Relaxed);
         Ok(changed)
     }
+}
 
-    /// Whether the next case finds what this one found: no root, nothing else changed, and no second name of a file left anywhere.
-    fn is_clear(&self) -> io::Result<bool> {
-        let single = |name: &str| {
-            let stat = statat(self.tree.held(), name, AtFlags::SYMLINK_NOFOLLOW)?;
-            Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Directory || stat.st_nlink == 1)
-        };
-        let names = self.kept.iter().map(|(name, _)| single(name)).collect::<io::Result<Vec<_>>>()?;
-        let no_root = !disk::names(self.tree.held())?.iter().any(|name| name == "ROOT");
-        Ok(no_root && names.into_iter().all(|single| single) && self.changed_beside()?.is_empty())
-    }
+fn is_dir(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
 #[cfg(test)]
@@ -153,6 +153,7 @@ mod tests {
             let found = with(&case.lines, |ground| {
                 let found = shared(ground.tree());
                 ground.take_down().unwrap();
+                assert_eq!(ground.changed_beside().unwrap(), Vec::<String>::new());
                 found
             });
             assert_eq!(found.unwrap(), fresh, "{case}");

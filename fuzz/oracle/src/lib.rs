@@ -16,6 +16,7 @@ pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
+pub mod seeds;
 pub mod sequence;
 pub mod tree;
 pub mod vocabulary;

@@ -48,18 +48,36 @@ impl Stage {
     }
 
     fn generated(seed: u8) -> Self {
-        // A linear congruential generator: any bytes will do, as long as they are the same each time.
-        let mut state = u32::from(seed).wrapping_mul(2_654_435_761);
-        let bytes: Vec<u8> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state.to_be_bytes()[0]
-        })
-        .take(OBJECTS * 8)
-        .collect();
-        let lines = generate::tree(&mut Picks(&bytes), OBJECTS);
+        let lines = lines(seed);
         let tree = Tree::build(&lines).unwrap_or_else(|error| panic!("{error}"));
         let model = Model::build(&lines, &tree.root().to_string_lossy(), &tree.base().to_string_lossy());
         Self::new(tree, Some(model), kernel::has_absolute_links(&lines))
+    }
+}
+
+/// The lines of a tree that is made once.
+fn lines(seed: u8) -> Vec<String> {
+    // A linear congruential generator: any bytes will do, as long as they are the same each time.
+    let mut state = u32::from(seed).wrapping_mul(2_654_435_761);
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    })
+    .take(OBJECTS * 8)
+    .collect();
+    generate::tree(&mut Picks(&bytes), OBJECTS)
+}
+
+/// What an input means, as text.
+pub(crate) fn print(input: &[u8]) -> String {
+    let (first, picks) = input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
+    let way = first / TREES % 3;
+    match first % TREES {
+        0 => format!("way {way}, the poison tree, {:?}", vocabulary::path(picks)),
+        seed => {
+            let (text, path) = generate::path(&mut Picks(picks), "$ROOT");
+            format!("way {way}, {text:?} for {path:?} in {:#?}", lines(seed))
+        }
     }
 }
 
