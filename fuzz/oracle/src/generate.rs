@@ -1,6 +1,8 @@
 //! Trees and paths out of bytes. The same bytes give the same case, so that a property test can shrink them and a fuzzer can store
 //! them; a byte picks from a list, and bytes that are missing count as zero.
 
+use crate::vocabulary;
+
 /// Reads choices from bytes.
 pub struct Picks<'a>(pub &'a [u8]);
 
@@ -79,7 +81,11 @@ pub fn path(picks: &mut Picks<'_>, root: &str) -> (String, String) {
     if relative.is_empty() || relative.starts_with('/') {
         relative.insert(0, '.');
     }
-    let text = match picks.byte() % 4 {
+    let form = picks.byte() % 4;
+    if picks.byte() % 4 == 3 {
+        relative = format!("{relative}/{}", vocabulary::component(picks.byte()));
+    }
+    let text = match form {
         0 => format!("{root}/{relative}"),
         1 if !relative.contains("//") => format!("root://root/{}", encode(&relative)),
         _ => relative.clone(),

@@ -4,6 +4,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
+pub mod act;
 pub mod agree;
 pub mod differential;
 pub mod file_uri;
@@ -12,6 +13,7 @@ pub mod ground;
 pub mod kernel;
 pub mod location;
 pub mod model;
+pub mod notation;
 pub mod poison;
 pub mod privilege;
 pub mod read;

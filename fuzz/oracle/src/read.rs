@@ -50,7 +50,7 @@ impl Stage {
     fn generated(seed: u8) -> Self {
         let lines = lines(seed);
         let tree = Tree::build(&lines).unwrap_or_else(|error| panic!("{error}"));
-        let model = Model::build(&lines, &tree.root().to_string_lossy(), &tree.base().to_string_lossy());
+        let model = Model::reading(&lines, &tree.base().to_string_lossy());
         Self::new(tree, Some(model), kernel::has_absolute_links(&lines))
     }
 }
@@ -150,12 +150,12 @@ impl Question {
 
     /// `held`: roots to ask for handles as well.
     fn ask(&self, roots: &Roots, held: Option<&Roots>) -> Option<Answers> {
-        let Self { stage, text, path, found } = self;
+        let Self { stage, text, found, .. } = self;
         if let (Some(held), Some((path, found))) = (held, found) {
             kernel::check(held, *found, text, path, stage.absolute);
         }
-        if let (Some(model), Some(path)) = (&stage.model, path) {
-            agree::check(roots, model, &stage.tree.base().to_string_lossy(), text, path);
+        if let Some(model) = &stage.model {
+            agree::check(roots, model, 0, &stage.tree.base().to_string_lossy(), text);
             return None;
         }
         poison::probe(roots, &stage.tree, text);

@@ -120,6 +120,12 @@ impl Op {
         matches!(self, Op::Rename(..) | Op::RenameReplace(..))
     }
 
+    /// Whether it changes nothing.
+    pub fn looks(&self) -> bool {
+        matches!(self, Op::Read(_) | Op::ReadDir(_) | Op::Walk(_) | Op::Metadata(_))
+            || matches!(self, Op::SymlinkMetadata(_) | Op::Exists(_) | Op::ReadLink(_))
+    }
+
     /// Whether it takes the name of its one path away.
     pub fn removes(&self) -> bool {
         matches!(self, Op::RemoveFile(_) | Op::RemoveDir(_) | Op::RemoveDirAll(_))

@@ -2,12 +2,12 @@
 
 use cap_roots::Access;
 
-use super::disk::{self, Watch};
-use super::generate::Case;
-use super::model::{Model, Outcome, Seen};
 use super::rules::{Match, Rule, same_below};
-use super::step::{Op, Step};
 use super::world::World;
+use super::{Model, Outcome, Seen};
+use crate::sequence::disk::{self, Watch};
+use crate::sequence::generate::Case;
+use crate::sequence::step::{Op, Step};
 use crate::tree::Tree;
 
 fn model(lines: &[&str], rules: &[(&str, Access)]) -> Model {

@@ -1,12 +1,12 @@
-//! Where a path leads in the model: one name after the other, each judged before it is looked up.
+//! Where a path leads: one name after the other, each judged before it is looked up (path_resolution(7), symlink(7)).
 
 use std::collections::VecDeque;
 
 use cap_roots::Access;
 
-use super::model::{Code, Model, form};
-use super::place::{End, Path};
-use super::world::{Id, Object};
+use super::place::{End, Path, Slot, form};
+use super::world::{Id, Object, SEARCH};
+use super::{Code, Model};
 
 /// Most links that are followed (path_resolution(7)).
 const LINKS: usize = 40;
@@ -42,46 +42,47 @@ impl Spot {
     pub(super) fn name(&self) -> &str {
         self.names.last().map_or("", String::as_str)
     }
+
+    pub(super) fn there(&self) -> Result<Id, Code> {
+        self.id.ok_or("not-found")
+    }
 }
 
 impl Model {
-    /// Resolves one end of an operation that needs `need` of the last name. `dir`: about to be a directory.
-    pub(super) fn resolve(&self, end: &End, path: &Path, last: Last, need: Access, dir: bool) -> Result<Spot, Code> {
-        let floor = self.floor(&end.slot)?;
+    pub(super) fn resolve(&self, end: &End, last: Last) -> Result<Spot, Code> {
+        let (slot, floor) = (&end.slot, self.floor(&end.slot)?);
+        let only = slot.only.is_some();
         let mut way: Vec<(String, Id)> = Vec::new();
-        let only = end.slot.only.is_some();
-        let mut todo: VecDeque<(String, bool)> = path.steps.iter().map(|step| (step.clone(), !only)).collect();
-        let (mut slash, mut links, mut followed) = (path.dir, 0, false);
+        let mut todo: VecDeque<(String, bool)> = end.path.steps.iter().map(|step| (step.clone(), !only)).collect();
+        // A dot that a caller typed says no more than a slash; one in a link's text is looked up, as any name is.
+        let (mut slash, mut dot, mut links, mut followed) = (end.path.dir, false, 0, false);
         while let Some((step, typed)) = todo.pop_front() {
             let at = way.last().map_or(floor, |(_, id)| *id);
             if step == ".." {
+                self.world.may(at, SEARCH)?;
                 way.pop().ok_or("outside-roots")?;
                 continue;
             }
             let ends = todo.is_empty();
             let named = ends && (!slash || last == Last::Free);
-            let need = if ends { need } else { Access::List };
-            let names = || way.iter().map(|(name, _)| name.clone());
-            let mut names: Vec<String> = names().chain([step.clone()]).collect();
-            self.judge(&end.slot, &names, need, !ends || slash || dir)?;
+            let need = if ends { end.need } else { Access::List };
+            let mut names: Vec<String> = way.iter().map(|(name, _)| name).chain([&step]).cloned().collect();
+            self.judge(slot, &names, need, !ends || slash || end.dir)?;
             // Of a root that is a file: while that is a link or a directory, or is to become one, there is nothing.
             let is_file = |id| !self.world.is_dir_or_link(id);
-            if only && (dir || !self.world.lookup(at, &step).is_none_or(is_file)) {
+            if only && (end.dir || !self.world.lookup(at, &step).is_none_or(is_file)) {
                 return Err("outside-roots");
             }
             let Some((found, id)) = self.find(at, &step, typed)? else {
-                let may_miss = last == Last::Make || last == Last::Free;
-                if ends && may_miss {
-                    return Ok(Spot { names, parent: at, id: None, slash, followed });
-                }
-                return Err("not-found");
+                let may_miss = ends && matches!(last, Last::Make | Last::Free);
+                return if may_miss { Ok(Spot { names, parent: at, id: None, slash, followed }) } else { Err("not-found") };
             };
             names.pop();
             names.push(found.clone());
             if self.world.is_dir_or_link(id) {
-                self.judge(&end.slot, &names, need, true)?;
+                self.judge(slot, &names, need, true)?;
             }
-            match self.world.object(id) {
+            match &self.world.objects[id] {
                 Object::Link(text) if !named || matches!(last, Last::Follow | Last::Make) => {
                     links += 1;
                     if links > LINKS {
@@ -90,11 +91,12 @@ impl Model {
                     followed |= typed && ends;
                     let target = if text.starts_with('/') {
                         way.clear();
-                        self.absolute_link(&end.slot, text)?
+                        self.absolute_link(slot, text)?
                     } else {
                         Path::of(text.split('/'))
                     };
                     slash |= ends && target.dir;
+                    dot |= ends && target.dot;
                     target.steps.into_iter().rev().for_each(|step| todo.push_front((step, false)));
                 }
                 Object::Dir { .. } if !named => way.push((found, id)),
@@ -104,18 +106,35 @@ impl Model {
         }
         // Arrived at a directory, by a name with a slash, by `..`, or at the floor itself.
         let names: Vec<String> = way.iter().map(|(name, _)| name.clone()).collect();
-        self.judge(&end.slot, &names, need, true)?;
+        self.judge(slot, &names, end.need, true)?;
         let id = way.pop().map_or(floor, |(_, id)| id);
+        // A handle's own directory is looked up by its entry `.`, too.
+        if dot || (end.slot.held.is_some() && end.path.steps.is_empty()) {
+            self.world.may(id, SEARCH)?;
+        }
         let parent = way.last().map_or(floor, |(_, id)| *id);
         Ok(Spot { names, parent, id: Some(id), slash, followed })
     }
 
+    /// The directory that a root is narrowed to, looked for anew each time and through no link, unless it is held.
+    fn floor(&self, slot: &Slot) -> Result<Id, Code> {
+        if let Some((id, _)) = slot.held {
+            return Ok(id);
+        }
+        slot.floor.iter().try_fold(self.roots[slot.root].dir, |at, name| {
+            self.world.may(at, SEARCH)?;
+            let id = self.world.lookup(at, name).ok_or("not-found")?;
+            if self.world.is_dir(id) { Ok(id) } else { Err("not-a-directory") }
+        })
+    }
+
     /// The entry that a name means: its very bytes, or, where a caller typed it, the only one that differs in Unicode form.
     fn find(&self, dir: Id, name: &str, typed: bool) -> Result<Option<(String, Id)>, Code> {
+        self.world.may(dir, SEARCH)?;
         if let Some(id) = self.world.lookup(dir, name) {
             return Ok(Some((name.to_owned(), id)));
         }
-        if !typed || name.is_ascii() {
+        if !typed || (name.is_ascii() && !name.contains(' ')) {
             return Ok(None);
         }
         let mut fits = self.world.entries(dir).iter().filter(|(entry, _)| form(entry) == form(name));

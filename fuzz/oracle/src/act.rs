@@ -1,0 +1,91 @@
+//! An operation, done by the crate: by a set of roots, or by the handle of a directory. The answer is in the model's words.
+
+use std::time::{Duration, SystemTime};
+
+use cap_roots::{Dir, Error, FileType, Metadata, Roots};
+
+use crate::model::Seen;
+use crate::sequence::step::Op;
+
+/// What operations are done by.
+pub trait Act {
+    /// Does one.
+    fn act(&self, op: &Op) -> Result<Seen, Error>;
+
+    /// Opens a directory below.
+    fn open_dir(&self, path: &str) -> Result<Dir, Error>;
+}
+
+macro_rules! acts {
+    ($($front:ident)*) => {$(
+        impl Act for $front {
+            fn act(&self, op: &Op) -> Result<Seen, Error> {
+                Ok(match op {
+                    Op::Read(path) => Seen::Content(String::from_utf8_lossy(&self.read(path)?).into_owned()),
+                    Op::ReadDir(path) => {
+                        let mut entries = self.read_dir(path)?;
+                        let names = entries.by_ref().map(|entry| Ok(entry?.name().to_string_lossy().into_owned()));
+                        Seen::Names(sorted(names)?, entries.hidden())
+                    }
+                    Op::Walk(path) => {
+                        let mut entries = self.walk(path)?;
+                        let names = entries.by_ref().map(|entry| {
+                            let entry = entry?;
+                            Ok(format!("{} {}", kind(entry.file_type()), entry.name().to_string_lossy()))
+                        });
+                        Seen::Names(sorted(names)?, entries.hidden())
+                    }
+                    Op::Metadata(path) => seen(&self.metadata(path)?),
+                    Op::SymlinkMetadata(path) => seen(&self.symlink_metadata(path)?),
+                    Op::Exists(path) => Seen::Bool(self.exists(path)?),
+                    Op::ReadLink(path) => Seen::Text(self.read_link(path)?.to_string_lossy().into_owned()),
+                    Op::Write(path, text) => done(self.write(path, text)?),
+                    Op::Update(path, text) => done(self.update(path, |old| Ok([&old, text.as_bytes()].concat()))?),
+                    Op::CreateNew(path) => done(self.create_new(path).map(drop)?),
+                    Op::Append(path, text) => done(self.append(path, text)?),
+                    Op::SetLen(path, len) => done(self.set_len(path, *len)?),
+                    Op::CreateDir(path) => done(self.create_dir(path)?),
+                    Op::CreateDirAll(path) => done(self.create_dir_all(path)?),
+                    Op::RemoveFile(path) => done(self.remove_file(path)?),
+                    Op::RemoveDir(path) => done(self.remove_dir(path)?),
+                    Op::RemoveDirAll(path) => done(self.remove_dir_all(path)?),
+                    Op::Rename(from, to) => done(self.rename(from, to)?),
+                    Op::RenameReplace(from, to) => done(self.rename_replace(from, to)?),
+                    Op::Copy(from, to) => Seen::Copied(self.copy(from, to)?.skipped),
+                    Op::CopyReplace(from, to) => Seen::Copied(self.copy_replace(from, to)?.skipped),
+                    Op::SetPermissions(path, mode) => done(self.set_permissions(path, *mode)?),
+                    Op::SetTimes(path) => done(self.set_times(path, None, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000)))?),
+                })
+            }
+
+            fn open_dir(&self, path: &str) -> Result<Dir, Error> {
+                self.open_dir(path)
+            }
+        }
+    )*};
+}
+
+acts!(Roots Dir);
+
+fn done((): ()) -> Seen {
+    Seen::Done
+}
+
+fn sorted(names: impl Iterator<Item = Result<String, Error>>) -> Result<Vec<String>, Error> {
+    let mut names = names.collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    Ok(names)
+}
+
+fn seen(metadata: &Metadata) -> Seen {
+    Seen::Kind(kind(metadata.file_type()))
+}
+
+fn kind(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::File => "file",
+        FileType::Dir => "dir",
+        FileType::Symlink => "link",
+        _ => "special",
+    }
+}
