@@ -92,8 +92,6 @@ thread_local! {
 struct Question {
     stage: Arc<Stage>,
     text: String,
-    /// What the text means, where a model is to answer.
-    path: Option<String>,
     /// A relative path that means the same, and what the kernel finds by it.
     found: Option<(String, Result<Found, Errno>)>,
 }
@@ -145,7 +143,7 @@ impl Question {
             let found = stage.kernel.find(&path);
             (path, found)
         });
-        Self { stage, text, path, found }
+        Self { stage, text, found }
     }
 
     /// `held`: roots to ask for handles as well.
