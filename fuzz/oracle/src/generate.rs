@@ -13,6 +13,10 @@ impl Picks<'_> {
         usize::from(first)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn of<'b, T: ?Sized>(&mut self, list: &[&'b T]) -> &'b T {
         list[self.byte() % list.len()]
     }

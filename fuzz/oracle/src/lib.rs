@@ -6,8 +6,11 @@
 
 pub mod act;
 pub mod agree;
+pub mod differential;
 pub mod file_uri;
 pub mod generate;
+pub mod ground;
+pub mod kernel;
 pub mod location;
 pub mod model;
 pub mod notation;
@@ -15,6 +18,8 @@ pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
+pub mod seeds;
 pub mod sequence;
 pub mod tree;
 pub mod vocabulary;
+pub mod without;

@@ -1,6 +1,10 @@
 //! A tree with every kind of object that a path can lead to, and a canary tree beside it that nothing may reach.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use cap_roots::{ErrorKind, Roots};
 
@@ -8,6 +12,9 @@ use crate::tree::Tree;
 
 /// Stands in every file outside the root, and nowhere inside.
 pub const CANARY: &str = "CANARY-7f3a";
+
+/// Longer than anything here takes that does not wait for somebody.
+const FOR_EVER: Duration = Duration::from_secs(120);
 
 const LINES: &[&str] = &[
     "file ../outside/secret=CANARY-7f3a",
@@ -89,9 +96,38 @@ pub fn outside(tree: &Tree) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
+/// NO-WAIT for many short pieces of work on one thread: the process is aborted if a single one takes as long as nothing here may.
+pub fn bounded<T>(work: impl FnOnce() -> T) -> T {
+    static RUNNING: Mutex<BTreeMap<u64, Instant>> = Mutex::new(BTreeMap::new());
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static WATCH: Once = Once::new();
+    struct Running(u64);
+    impl Drop for Running {
+        fn drop(&mut self) {
+            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        }
+    }
+    WATCH.call_once(|| {
+        std::thread::spawn(|| {
+            loop {
+                std::thread::sleep(FOR_EVER / 60);
+                // Numbers are given out in order: the first one is the oldest.
+                let oldest = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).values().next().copied();
+                if oldest.is_some_and(|since| since.elapsed() > FOR_EVER) {
+                    eprintln!("a call waits for a peer");
+                    std::process::abort();
+                }
+            }
+        });
+    });
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(number, Instant::now());
+    let _running = Running(number);
+    work()
+}
+
 /// NO-WAIT: panics if `work` takes as long as nothing here may; a call that waits for a peer waits for ever.
 pub fn no_wait(work: impl FnOnce() + Send) {
-    const FOR_EVER: std::time::Duration = std::time::Duration::from_secs(120);
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -14,6 +14,14 @@ pub fn drop_override() {
     set_capabilities(None, sets).unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// The same, asked of the system once for each thread.
+pub fn drop_override_once() {
+    thread_local! {
+        static DROPPED: () = drop_override();
+    }
+    DROPPED.with(|()| ());
+}
+
 /// The same, for programs that the thread starts as well: one that is started by root would have it anew.
 pub fn drop_override_of_programs() {
     for right in OVER {

@@ -13,6 +13,7 @@ pub fn replay() -> usize {
             ("file_uri", |bytes| text(bytes, crate::file_uri::check)),
             ("read", crate::read::check),
             ("sequence", crate::sequence::run::check_both),
+            ("differential", crate::differential::check_all),
         ] {
             for entry in fs::read_dir(top.join(folder).join(target)).into_iter().flatten().flatten() {
                 check(&fs::read(entry.path()).unwrap_or_else(|error| panic!("{error}")));

@@ -3,24 +3,40 @@
 //! Paths are relative to the root; `../x` is beside it. In a link's target `$ROOT` and `$BASE` stand for the absolute paths of the
 //! root and of its parent. Missing parents are made.
 
+use std::borrow::Cow;
 use std::fs;
-use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, mkdirat, mkfifoat, openat, symlinkat};
+use rustix::io::Errno;
 
 /// A root directory called `ROOT` in a temporary directory that is removed with it.
 pub struct Tree {
     base: tempfile::TempDir,
+    /// The same, held: an object is made by one short path.
+    held: OwnedFd,
+    root_text: String,
+    base_text: String,
 }
 
 impl Tree {
     /// Builds the tree that `lines` describe.
     pub fn build<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> io::Result<Self> {
-        let tree = Self { base: tempfile::Builder::new().prefix("cap-roots-").tempdir()? };
-        fs::create_dir(tree.root())?;
+        let base = tempfile::Builder::new().prefix("cap-roots-").tempdir()?;
+        let held = openat(CWD, base.path(), OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let (base_text, root) = (base.path().to_string_lossy().into_owned(), base.path().join("ROOT"));
+        let tree = Self { base, held, root_text: root.to_string_lossy().into_owned(), base_text };
+        tree.lay(lines)?;
+        Ok(tree)
+    }
+
+    /// Makes the root, which is not there, and what is described below it or beside it.
+    pub(crate) fn lay<S: AsRef<str>>(&self, lines: impl IntoIterator<Item = S>) -> io::Result<()> {
+        mkdirat(&self.held, "ROOT", Mode::from_raw_mode(0o777))?;
         let mut modes = Vec::new();
         for line in lines {
             let line = line.as_ref();
@@ -28,16 +44,18 @@ impl Tree {
             if kind == "mode" {
                 modes.push(rest.to_owned());
             } else {
-                tree.make(kind, rest)?;
+                self.make(kind, rest)?;
             }
         }
         // Last, or they would stop the making.
         for rest in modes {
             let (mode, path) = rest.split_once(' ').ok_or_else(|| malformed(&rest))?;
             let mode = u32::from_str_radix(mode, 8).map_err(|_| malformed(&rest))?;
-            fs::set_permissions(tree.at(path)?, fs::Permissions::from_mode(mode))?;
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
         }
-        Ok(tree)
+        Ok(())
     }
 
     /// Makes what one more line describes, where something may have changed meanwhile.
@@ -48,39 +66,79 @@ impl Tree {
 
     fn make(&self, kind: &str, rest: &str) -> io::Result<()> {
         let split = |separator| rest.split_once(separator).ok_or_else(|| malformed(rest));
+        let path = match kind {
+            "file" => split("=")?.0,
+            "link" => split(" -> ")?.0,
+            "hard" => split(" = ")?.0,
+            _ => rest,
+        };
+        let path = from_base(path);
+        match self.make_at(kind, rest, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let parent = self.base().join(&*path);
+                fs::create_dir_all(parent.parent().unwrap_or(&parent))?;
+                self.make_at(kind, rest, &path)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn make_at(&self, kind: &str, rest: &str, path: &str) -> io::Result<()> {
+        let value = |separator| rest.split_once(separator).map_or("", |(_, value)| value);
         match kind {
-            "dir" => fs::create_dir_all(self.at(rest)?),
-            "file" => split("=").and_then(|(path, text)| fs::write(self.at(path)?, text)),
-            "link" => split(" -> ").and_then(|(path, target)| symlink(self.expand(target), self.at(path)?)),
-            "hard" => split(" = ").and_then(|(path, target)| fs::hard_link(self.at(target)?, self.at(path)?)),
-            "fifo" => Ok(mkfifoat(CWD, self.at(rest)?, Mode::from_raw_mode(0o600))?),
-            "sock" => UnixListener::bind(self.at(rest)?).map(drop),
+            "dir" => match mkdirat(&self.held, path, Mode::from_raw_mode(0o777)) {
+                Err(Errno::EXIST) if self.base().join(path).is_dir() => Ok(()),
+                outcome => Ok(outcome?),
+            },
+            "file" => {
+                let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
+                let file = openat(&self.held, path, flags, Mode::from_raw_mode(0o666))?;
+                fs::File::from(file).write_all(value("=").as_bytes())
+            }
+            "link" => Ok(symlinkat(&*self.expanded(value(" -> ")), &self.held, path)?),
+            "hard" => Ok(linkat(&self.held, &*from_base(value(" = ")), &self.held, path, AtFlags::empty())?),
+            "fifo" => Ok(mkfifoat(&self.held, path, Mode::from_raw_mode(0o600))?),
+            "sock" => UnixListener::bind(self.base().join(path)).map(drop),
             _ => Err(malformed(kind)),
         }
     }
 
-    fn at(&self, path: &str) -> io::Result<PathBuf> {
-        let path = self.root().join(path);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        Ok(path)
-    }
-
     /// `text` with `$ROOT` and `$BASE` filled in.
     pub fn expand(&self, text: &str) -> String {
-        text.replace("$ROOT", &self.root().to_string_lossy()).replace("$BASE", &self.base().to_string_lossy())
+        self.expanded(text).into_owned()
+    }
+
+    fn expanded<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if text.contains('$') {
+            Cow::Owned(text.replace("$ROOT", &self.root_text).replace("$BASE", &self.base_text))
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 
     /// The root's path.
     pub fn root(&self) -> PathBuf {
-        self.base.path().join("ROOT")
+        PathBuf::from(&self.root_text)
     }
 
     /// The path of the directory that the root lies in.
     pub fn base(&self) -> &Path {
         self.base.path()
     }
+
+    pub(crate) fn base_text(&self) -> &str {
+        &self.base_text
+    }
+
+    /// The directory that the root lies in.
+    pub(crate) fn held(&self) -> BorrowedFd<'_> {
+        self.held.as_fd()
+    }
+}
+
+/// A path as lines have it, from the directory that the root lies in.
+fn from_base(path: &str) -> Cow<'_, str> {
+    path.strip_prefix("../").map_or_else(|| Cow::Owned(format!("ROOT/{path}")), Cow::Borrowed)
 }
 
 impl Drop for Tree {

@@ -17,9 +17,12 @@ pub const SEALED: &str = "SEALED";
 /// What a file outside has that may get a name inside, made by the other side: readable there, but not to be changed.
 pub const LINKED: &str = "OUTSIDE-LINKED";
 
-/// Most steps of a sequence.
+/// Most steps of a sequence: as many as there are bytes for.
 pub const STEPS: usize = 24;
 const OBJECTS: usize = 14;
+/// The same of a small case.
+const SMALL_STEPS: usize = 2;
+const SMALL_OBJECTS: usize = 6;
 
 const NAMES: &[&str] = &["a", "b", "h", ".env", ".git", "hooks", "secret", "s1", "\u{e9}", "e\u{301}", ".ENV", ".env."];
 const PIECES: &[&str] = &[
@@ -97,14 +100,37 @@ impl Case {
         let grants = grants(&mut picks);
         let mut case = Self { lines: Vec::new(), grants, rules, steps: Vec::new() };
         let ruled = case.ruled();
-        case.lines = tree(&mut picks, &ruled, case.grants.get(1));
-        let count = 1 + picks.byte() % STEPS;
+        case.lines = tree(&mut picks, &ruled, case.grants.get(1), OBJECTS);
         case.steps = {
-            let known =
-                case.lines.iter().filter(|line| !line.contains(" ../outside/")).filter_map(|line| line.split([' ', '=']).nth(1));
-            let known: Vec<&str> = known.collect();
-            (0..count).map(|number| step(&mut picks, number, &ruled, &known)).collect()
+            let known = known(&case.lines);
+            let mut steps = vec![step(&mut picks, 0, &ruled, &known)];
+            while !picks.is_empty() && steps.len() < STEPS {
+                steps.push(step(&mut picks, steps.len(), &ruled, &known));
+            }
+            steps
         };
+        case
+    }
+
+    /// A small tree, and few steps that are all the crate's to do: for whoever does the same several times.
+    pub fn small(bytes: &[u8]) -> Self {
+        let mut picks = Picks(bytes);
+        let rules = globs(&mut picks, 1);
+        let grants = grants(&mut picks);
+        let mut case = Self { lines: Vec::new(), grants, rules, steps: Vec::new() };
+        let ruled = case.ruled();
+        case.lines = tree(&mut picks, &ruled, case.grants.get(1), SMALL_OBJECTS);
+        let known = known(&case.lines);
+        let mut steps = Vec::new();
+        while steps.is_empty() || (!picks.is_empty() && steps.len() < SMALL_STEPS) {
+            let view = picks.byte() % 8;
+            steps.push(match picks.byte() % 64 {
+                0 => Step::Within { view, path: path(&mut picks, &known) },
+                1 => Step::Hint { view, paths: vec![hint(&mut picks, &known)] },
+                kind => Step::Do { view, op: op(&mut picks, 16 + kind % 48, steps.len(), &known) },
+            });
+        }
+        case.steps = steps;
         case
     }
 
@@ -178,6 +204,12 @@ fn grants(picks: &mut Picks<'_>) -> Vec<Grant> {
     grants
 }
 
+/// The paths of what is there at first.
+fn known(lines: &[String]) -> Vec<&str> {
+    let below = lines.iter().filter(|line| !line.contains(" ../outside/"));
+    below.filter_map(|line| line.split([' ', '=']).nth(1)).collect()
+}
+
 /// As a tree's line has it: what is in a file tells whether rules let it be read.
 fn file(path: &str, ruled: &[Rule], number: usize) -> String {
     let word = if rules::ceiling(ruled, &names_of(path), false) < Access::Read { SEALED } else { "file" };
@@ -185,7 +217,7 @@ fn file(path: &str, ruled: &[Rule], number: usize) -> String {
 }
 
 /// Each object is made in a directory that is one, so that making follows no link.
-fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>) -> Vec<String> {
+fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>, most: usize) -> Vec<String> {
     let mut lines = vec![
         format!("file ../outside/secret={CANARY}"),
         format!("file ../outside/a/b={CANARY}"),
@@ -198,7 +230,7 @@ fn tree(picks: &mut Picks<'_>, ruled: &[Rule], inner: Option<&Grant>) -> Vec<Str
         dirs.push(format!("{path}/"));
         used.push(path);
     }
-    let count = picks.byte() % (OBJECTS + 1);
+    let count = picks.byte() % (most + 1);
     for number in 0..count {
         let dir = dirs[picks.byte() % dirs.len()].clone();
         let path = format!("{dir}{}", picks.of(NAMES));
@@ -277,7 +309,8 @@ fn step(picks: &mut Picks<'_>, number: usize, ruled: &[Rule], known: &[&str]) ->
         15 => Step::Hint { view, paths: (0..1 + picks.byte() % 3).map(|_| hint(picks, known)).collect() },
         13 => Step::Limit { view, access: [Access::Read, Access::List, Access::Write, Access::None][picks.byte() % 4] },
         14 => Step::NoDelete { view },
-        63 if number + 4 > STEPS => Step::Revoke,
+        // Of all sets, and so of all that comes after it: not much does.
+        63 if picks.0.len() < 24 => Step::Revoke,
         kind => Step::Do { view, op: op(picks, kind, number, known) },
     }
 }

@@ -6,6 +6,7 @@
 pub mod disk;
 pub mod generate;
 pub mod run;
+pub mod stage;
 pub mod step;
 
 pub use crate::model::{self, rules, world};

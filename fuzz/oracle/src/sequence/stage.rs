@@ -1,0 +1,192 @@
+//! The crate's side of a case: what was opened, and what each step answers in the model's words.
+
+use std::fmt::Debug;
+use std::time::{Duration, SystemTime};
+
+use cap_roots::{Builder, Error, FileType, Hint, Roots};
+
+use super::generate::{Case, SEALED};
+use super::model::{Code, Outcome, Seen};
+use super::step::{Op, Step};
+use crate::poison::CANARY;
+use crate::tree::Tree;
+
+/// The sets of roots of a case: the one that was opened, and those narrowed from it.
+pub struct Stage<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) views: Vec<Roots>,
+    /// What errors said, without the place where the tree lies.
+    pub(crate) told: Vec<String>,
+}
+
+impl<'a> Stage<'a> {
+    /// Opens the case's grants on its tree.
+    pub fn open(case: &Case, tree: &'a Tree, way: fn(Builder) -> Builder) -> Self {
+        let mut builder = way(Roots::builder());
+        for (glob, access) in &case.rules {
+            builder = builder.rule(*glob, *access);
+        }
+        for grant in &case.grants {
+            let path = grant.names.iter().fold(tree.base().to_owned(), |path, name| path.join(name));
+            let mut made = cap_roots::Grant::new(path).name(grant.name).access(grant.access);
+            if grant.no_delete {
+                made = made.no_delete();
+            }
+            for (glob, access) in &grant.rules {
+                made = made.rule(*glob, *access);
+            }
+            builder = builder.grant(made);
+        }
+        let views = vec![builder.open().unwrap_or_else(|error| panic!("{error}"))];
+        Self { tree, views, told: Vec::new() }
+    }
+
+    /// Does a step that is the crate's to do.
+    pub fn run(&mut self, step: &Step) -> Outcome {
+        let count = self.views.len();
+        let of = |view: &usize| self.views[view % count].clone();
+        let made = match step {
+            Step::Do { view, op } => {
+                let outcome = operate(&of(view), op, self.tree);
+                return self.shown(outcome, op);
+            }
+            Step::Plant(line) => panic!("not the crate's to do: {line}"),
+            Step::Within { view, path } => {
+                let text = self.tree.expand(path);
+                of(view).within(&text).map_err(|error| self.code(&error, &[&text]))?
+            }
+            Step::Hint { view, paths } => {
+                let (made, told) = self.hinted(&of(view), paths);
+                self.views.push(made);
+                return Ok(told);
+            }
+            Step::Limit { view, access } => of(view).limit(*access),
+            Step::NoDelete { view } => of(view).without_delete(),
+            Step::Revoke => {
+                self.views[0].revoke();
+                return Ok(Seen::Done);
+            }
+        };
+        self.views.push(made);
+        Ok(Seen::Done)
+    }
+
+    fn hinted(&mut self, roots: &Roots, paths: &[String]) -> (Roots, Seen) {
+        let parse =
+            |path: &String| Hint::parse(&format!("file://{}", self.tree.expand(path))).unwrap_or_else(|error| panic!("{error}"));
+        let hints: Vec<Hint> = paths.iter().map(parse).collect();
+        let narrowed = roots.narrow(&hints);
+        for (_, error) in narrowed.refused() {
+            self.code(error, &[]);
+        }
+        let refused = u64::try_from(narrowed.refused().len()).unwrap_or(u64::MAX);
+        let told = narrowed.roots().list().map(|root| root.uri()).collect();
+        (narrowed.into_roots(), Seen::Names(told, refused))
+    }
+
+    /// The outcome in the model's words; nothing of the outside or of sealed files is in it.
+    fn shown(&mut self, outcome: Result<Seen, Error>, op: &Op) -> Outcome {
+        match outcome {
+            Ok(seen) => {
+                clean(&seen);
+                Ok(seen)
+            }
+            Err(error) => {
+                let typed = [op.path(), op.two_ends().map_or("", |(_, to)| to)].map(|text| self.tree.expand(text));
+                Err(self.code(&error, &[&typed[0], &typed[1]]))
+            }
+        }
+    }
+
+    /// The code of an error that tells nothing of the host but what the caller typed.
+    fn code(&mut self, error: &Error, typed: &[&str]) -> Code {
+        let words = format!("{error} {error:?}");
+        clean_text(&words);
+        let base = self.tree.base_text();
+        if words.contains(base) {
+            let own = typed.iter().filter(|text| text.contains(base));
+            let words = own.fold(words.clone(), |words, text| words.replace(text, ""));
+            assert!(!words.contains(base), "a host path in: {words}");
+        }
+        self.told.push(words.replace(base, "$BASE"));
+        error.code()
+    }
+}
+
+fn clean(seen: &impl Debug) {
+    clean_text(&format!("{seen:?}"));
+}
+
+fn clean_text(words: &str) {
+    assert!(!words.contains(CANARY), "outside content: {words}");
+    assert!(!words.contains(SEALED), "content that rules seal: {words}");
+}
+
+fn operate(roots: &Roots, op: &Op, tree: &Tree) -> Result<Seen, Error> {
+    let path = tree.expand(op.path());
+    let to = op.two_ends().map(|(_, to)| tree.expand(to)).unwrap_or_default();
+    Ok(match op {
+        Op::Read(_) => Seen::Content(String::from_utf8_lossy(&roots.read(&path)?).into_owned()),
+        Op::ReadDir(_) => {
+            let mut entries = roots.read_dir(&path)?;
+            let mut names = Vec::new();
+            for entry in entries.by_ref() {
+                names.push(entry?.name().to_string_lossy().into_owned());
+            }
+            names.sort();
+            Seen::Names(names, entries.hidden())
+        }
+        Op::Walk(_) => {
+            let mut entries = roots.walk(&path)?;
+            let mut names = Vec::new();
+            for entry in entries.by_ref() {
+                let entry = entry?;
+                names.push(format!("{} {}", kind(entry.file_type()), entry.name().to_string_lossy()));
+            }
+            names.sort();
+            Seen::Names(names, entries.hidden())
+        }
+        Op::Metadata(_) => Seen::Kind(kind(roots.metadata(&path)?.file_type())),
+        Op::SymlinkMetadata(_) => Seen::Kind(kind(roots.symlink_metadata(&path)?.file_type())),
+        Op::Exists(_) => Seen::Bool(roots.exists(&path)?),
+        Op::ReadLink(_) => Seen::Text(roots.read_link(&path)?.to_string_lossy().into_owned()),
+        Op::Copy(..) => Seen::Copied(roots.copy(&path, &to)?.skipped),
+        Op::CopyReplace(..) => Seen::Copied(roots.copy_replace(&path, &to)?.skipped),
+        _ => {
+            change(roots, op, &path, &to)?;
+            Seen::Done
+        }
+    })
+}
+
+fn change(roots: &Roots, op: &Op, path: &str, to: &str) -> Result<(), Error> {
+    match op {
+        Op::Write(_, text) => roots.write(path, text),
+        Op::Update(_, text) => roots.update(path, |mut old| {
+            old.extend_from_slice(text.as_bytes());
+            Ok(old)
+        }),
+        Op::CreateNew(_) => roots.create_new(path).map(drop),
+        Op::Append(_, text) => roots.append(path, text),
+        Op::SetLen(_, len) => roots.set_len(path, *len),
+        Op::CreateDir(_) => roots.create_dir(path),
+        Op::CreateDirAll(_) => roots.create_dir_all(path),
+        Op::RemoveFile(_) => roots.remove_file(path),
+        Op::RemoveDir(_) => roots.remove_dir(path),
+        Op::RemoveDirAll(_) => roots.remove_dir_all(path),
+        Op::Rename(..) => roots.rename(path, to),
+        Op::RenameReplace(..) => roots.rename_replace(path, to),
+        Op::SetPermissions(_, mode) => roots.set_permissions(path, *mode),
+        Op::SetTimes(_) => roots.set_times(path, None, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))),
+        _ => panic!("{op} changes nothing"),
+    }
+}
+
+fn kind(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::File => "file",
+        FileType::Dir => "dir",
+        FileType::Symlink => "link",
+        _ => "special",
+    }
+}
