@@ -141,6 +141,10 @@ pub(crate) fn run() {
     }
     let root = place.join("ROOT");
     let roots = builder(&root).unwrap_or_else(|_| exit(ended::USELESS));
+    // The first change of a mode without a handle keeps one of /proc for all that follow.
+    let dir = cap_std::fs::Dir::open_ambient_dir(&root, cap_std::ambient_authority()).unwrap();
+    let permissions = dir.metadata("tree/one").unwrap().permissions();
+    dir.set_permissions("tree/one", permissions).unwrap();
     let before = descriptors();
     mark(&place);
     let outcome = operation(&roots);

@@ -56,6 +56,13 @@ fn strace(log: &str, arguments: &[String], place: &Path, operation: &str, way: &
     command
 }
 
+/// The child without anything that fails.
+pub(crate) fn plain(place: &Path, operation: &str, way: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.envs(child::environment(place, operation, way)).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
 /// The calls that the operation makes, each with its numbers; and what it answers.
 pub(crate) fn calls(place: &Path, operation: &str, way: &str) -> (Vec<(String, usize)>, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +89,8 @@ pub(crate) fn calls(place: &Path, operation: &str, way: &str) -> (Vec<(String, u
 pub(crate) fn run(fault: &Fault, place: &Path, operation: &str, way: &str, answer: &str) -> (Option<ExitStatus>, String) {
     let Fault { call, number, error, storm } = fault;
     let when = if *storm { format!("{number}..{}", number + STORM) } else { number.to_string() };
-    let arguments = ["-e".to_owned(), format!("trace={call}"), "-e".to_owned(), format!("inject={call}:error={error}:when={when}")];
+    let arguments =
+        ["-e".to_owned(), format!("trace={call}"), "-e".to_owned(), format!("inject={call}:error={error}:when={when}")];
     let mut command = strace("/dev/null", &arguments, place, operation, way);
     command.env(child::ANSWER, answer);
     if *storm {

@@ -59,8 +59,8 @@ fn is_optional(call: &str, error: &str, storm: bool) -> bool {
     match call {
         "openat2" => matches!(error, "ENOSYS" | "EPERM" | "EAGAIN" | "EINTR") && !(storm && error == "EINTR"),
         "renameat2" | "copy_file_range" | "faccessat2" => matches!(error, "ENOSYS" | "EPERM") && storm,
-        // A look at what a disk is, for whoever asks for it; locks keep others away as far as they go.
-        "flock" => true,
+        // Locks keep others away as far as they go.
+        "flock" => !(storm && error == "EAGAIN"),
         _ => false,
     }
 }
@@ -76,6 +76,15 @@ fn says(error: &str) -> &'static [&'static str] {
         "EAGAIN" => &["busy"],
         _ => &[],
     }
+}
+
+/// A directory that may not be listed shows no other form of a name.
+fn is_second(operation: &str, fault: &Fault) -> bool {
+    operation.ends_with("another form") && matches!(fault.error, "EACCES" | "EPERM") && matches!(&*fault.call, "openat" | "fcntl")
+}
+
+fn is_hidden(operation: &str, fault: &Fault, outcome: &str) -> bool {
+    is_second(operation, fault) && outcome == "not-found"
 }
 
 /// What is done step by step and says so.
@@ -122,6 +131,7 @@ pub(crate) fn hold(way: &str, operation: &str, stride: usize, offset: usize) -> 
             () if now == old && now == new => "same",
             () if now == old => "old",
             () if now == new => "new",
+            () if is_second(operation, &fault) && now.iter().filter(|line| !old.contains(line)).count() == 1 => "new",
             () if is_part(operation, &old, &new, &now) => "part",
             () => "TORN",
         };
@@ -129,7 +139,7 @@ pub(crate) fn hold(way: &str, operation: &str, stride: usize, offset: usize) -> 
         let lawful = known
             && state != "TORN"
             && (outcome != "ok" || matches!(state, "same" | "new"))
-            && (outcome == "ok" || says(fault.error).contains(&outcome))
+            && (outcome == "ok" || says(fault.error).contains(&outcome) || is_hidden(operation, &fault, outcome))
             && (outcome == "ok" || !is_optional(&fault.call, fault.error, fault.storm))
             && (left == 0 || fault.call == "unlinkat" || fault.storm);
         if !lawful || std::env::var_os("CAP_ROOTS_FAULTS_SHOW").is_some() {
