@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::child;
 
 /// Longer than any child needs, and shorter than anybody waits.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often a call fails that goes on failing: more often than any operation tries.
-const STORM: usize = 2_000;
+/// How often a call is interrupted that goes on being so; it is made again until it is done.
+const INTERRUPTED: usize = 500;
 
 /// What fails: the number of the call is counted from the start of the process.
 #[derive(Clone, Debug)]
@@ -88,7 +88,11 @@ pub(crate) fn calls(place: &Path, operation: &str, way: &str) -> (Vec<(String, u
 /// How the operation ends with the fault; `None`: it does not.
 pub(crate) fn run(fault: &Fault, place: &Path, operation: &str, way: &str, answer: &str) -> (Option<ExitStatus>, String) {
     let Fault { call, number, error, storm } = fault;
-    let when = if *storm { format!("{number}..{}", number + STORM) } else { number.to_string() };
+    let when = match (*storm, *error) {
+        (false, _) => number.to_string(),
+        (true, "EINTR") => format!("{number}..{}", number + INTERRUPTED),
+        (true, _) => format!("{number}+"),
+    };
     let arguments =
         ["-e".to_owned(), format!("trace={call}"), "-e".to_owned(), format!("inject={call}:error={error}:when={when}")];
     let mut command = strace("/dev/null", &arguments, place, operation, way);

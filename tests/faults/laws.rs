@@ -1,6 +1,6 @@
 //! What holds whatever fails.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -55,10 +55,13 @@ pub(crate) fn picture(place: &Path) -> (Vec<String>, usize) {
 }
 
 /// What another way does as well: its lack is no failure.
-fn is_optional(call: &str, error: &str, storm: bool) -> bool {
-    match call {
+fn is_optional(fault: &Fault) -> bool {
+    let Fault { call, number, error, storm } = fault;
+    let (error, storm, number) = (*error, *storm, *number);
+    match call.as_str() {
         "openat2" => matches!(error, "ENOSYS" | "EPERM" | "EAGAIN" | "EINTR") && !(storm && error == "EINTR"),
-        "renameat2" | "copy_file_range" | "faccessat2" => matches!(error, "ENOSYS" | "EPERM") && storm,
+        // Asked once in a process whether it is there, by us or by the library below.
+        "renameat2" | "copy_file_range" | "faccessat2" => matches!(error, "ENOSYS" | "EPERM") && storm && number == 1,
         // Locks keep others away as far as they go.
         "flock" => !(storm && error == "EAGAIN"),
         _ => false,
@@ -97,27 +100,47 @@ fn is_part(operation: &str, old: &[String], new: &[String], now: &[String]) -> b
     }
 }
 
-pub(crate) fn hold(way: &str, operation: &str, stride: usize, offset: usize) -> Result<(), Failed> {
-    let first = tree();
-    let old = picture(first.base()).0;
-    let (calls, answer) = inject::calls(first.base(), operation, way);
-    let (new, left) = picture(first.base());
-    assert_eq!(left, 0, "left behind without a fault");
-    let mut cases = Vec::new();
-    for (call, number) in calls {
-        for error in ERRORS {
-            cases.extend([false, true].map(|storm| Fault { call: call.clone(), number, error, storm }));
-        }
-    }
-    // Another part of them for each operation.
-    let offset = (offset + operation.len() * 7) % stride;
-    let (mut counts, mut wrong) = (BTreeMap::<String, usize>::new(), Vec::new());
-    for fault in cases.into_iter().skip(offset).step_by(stride) {
+/// Renamed by a second name, while nothing can be removed any more, neither the first one nor the second.
+fn is_kept(operation: &str, fault: &Fault, old: &[String], new: &[String], now: &[String]) -> bool {
+    let names =
+        |lines: &[String]| lines.iter().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect::<BTreeSet<_>>();
+    let both: BTreeSet<_> = names(old).union(&names(new)).cloned().collect();
+    operation == "rename a file" && fault.call == "unlinkat" && fault.storm && names(now) == both
+}
+
+/// An operation on one way, and what it does where nothing fails.
+pub(crate) struct Case {
+    way: &'static str,
+    operation: &'static str,
+    answer: String,
+    calls: Vec<(String, usize)>,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+impl Case {
+    pub(crate) fn new(way: &'static str, operation: &'static str) -> Self {
         let tree = tree();
-        let (status, told) = inject::run(&fault, tree.base(), operation, way, &answer);
+        let old = picture(tree.base()).0;
+        let (calls, answer) = inject::calls(tree.base(), operation, way);
+        let (new, left) = picture(tree.base());
+        assert_eq!(left, 0, "left behind without a fault");
+        Self { way, operation, answer, calls, old, new }
+    }
+
+    /// Each call with each error, once and from then on.
+    fn faults(&self) -> impl Iterator<Item = Fault> {
+        let with = |call: &str, number, error| [false, true].map(|storm| Fault { call: call.to_owned(), number, error, storm });
+        self.calls.iter().flat_map(move |(call, number)| ERRORS.into_iter().flat_map(move |error| with(call, *number, error)))
+    }
+
+    /// How it ends with one fault, and whether that is within the law.
+    fn outcome(&self, fault: &Fault) -> (&'static str, Result<(), String>) {
+        let Self { way, operation, old, new, .. } = self;
+        let tree = tree();
+        let (status, told) = inject::run(fault, tree.base(), operation, way, &self.answer);
         let (now, left) = picture(tree.base());
-        let end = status.and_then(|status| status.code());
-        let outcome = match end {
+        let outcome = match status.and_then(|status| status.code()) {
             Some(0) => "ok",
             Some(ended::WRONG_ANSWER) => "ANOTHER ANSWER",
             Some(ended::LEAK) => "A DESCRIPTOR IS LEFT OPEN",
@@ -126,32 +149,52 @@ pub(crate) fn hold(way: &str, operation: &str, stride: usize, offset: usize) -> 
             Some(end) => refusal(end).unwrap_or("NO END OF OURS"),
             None => "NO END",
         };
-        *counts.entry(format!("{} {outcome}", fault.error)).or_default() += 1;
+        let made = now.iter().filter(|line| !old.contains(line)).count();
         let state = match () {
-            () if now == old && now == new => "same",
-            () if now == old => "old",
-            () if now == new => "new",
-            () if is_second(operation, &fault) && now.iter().filter(|line| !old.contains(line)).count() == 1 => "new",
-            () if is_part(operation, &old, &new, &now) => "part",
+            () if now == *old && now == *new => "same",
+            () if now == *old => "old",
+            () if now == *new => "new",
+            () if is_second(operation, fault) && made == 1 => "new",
+            () if is_part(operation, old, new, &now) || is_kept(operation, fault, old, new, &now) => "part",
             () => "TORN",
         };
-        let known = outcome == "ok" || cap_roots::ErrorKind::ALL.iter().any(|kind| kind.code() == outcome);
-        let lawful = known
-            && state != "TORN"
-            && (outcome != "ok" || matches!(state, "same" | "new"))
-            && (outcome == "ok" || says(fault.error).contains(&outcome) || is_hidden(operation, &fault, outcome))
-            && (outcome == "ok" || !is_optional(&fault.call, fault.error, fault.storm))
-            && (left == 0 || fault.call == "unlinkat" || fault.storm);
-        if !lawful || std::env::var_os("CAP_ROOTS_FAULTS_SHOW").is_some() {
-            let mark = if lawful { "fine" } else { "WRONG" };
-            wrong.push(format!("{mark}: {way}, {operation}: {fault:?}: {outcome}, {state}, {left} left\n{told}"));
-            if state == "TORN" {
-                let lines = now.iter().filter(|line| !old.contains(line)).map(|line| format!("  now {line}"));
-                let gone = old.iter().filter(|line| !now.contains(line)).map(|line| format!("  old {line}"));
-                wrong.push(lines.chain(gone).collect::<Vec<_>>().join("\n"));
+        let lawful = match outcome {
+            "ok" => matches!(state, "same" | "new"),
+            code => {
+                (says(fault.error).contains(&code) || is_hidden(operation, fault, code)) && !is_optional(fault) && state != "TORN"
             }
+        };
+        // Who cannot remove anything any more leaves what it began with.
+        if lawful && (left == 0 || fault.call == "unlinkat" || fault.storm) {
+            return (outcome, Ok(()));
         }
+        let differs = now.iter().filter(|line| !old.contains(line)).chain(old.iter().filter(|line| !now.contains(line)));
+        let differs: Vec<_> = differs.map(String::as_str).collect();
+        (outcome, Err(format!("{way}, {operation}: {fault:?}: {outcome}, {state}, {left} left\n{told}{}\n", differs.join("\n"))))
     }
-    println!("{way}, {operation}: {counts:?}");
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("").into()) }
+}
+
+fn judge(case: &Case, faults: impl Iterator<Item = Fault>) -> Result<(), Failed> {
+    let (mut counts, mut wrong) = (BTreeMap::<String, usize>::new(), String::new());
+    for fault in faults {
+        let (outcome, judged) = case.outcome(&fault);
+        *counts.entry(format!("{} {outcome}", fault.error)).or_default() += 1;
+        wrong += judged.err().as_deref().unwrap_or_default();
+    }
+    println!("{}, {}: {counts:?}", case.way, case.operation);
+    assert!(!counts.is_empty(), "nothing was tried");
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
+
+/// One in `stride` of everything, another part for each operation.
+pub(crate) fn hold(way: &'static str, operation: &'static str, stride: usize) -> Result<(), Failed> {
+    let case = Case::new(way, operation);
+    let offset = (way.len() + operation.len() * 7) % stride;
+    judge(&case, case.faults().skip(offset).step_by(stride))
+}
+
+/// These errors of this call, wherever the operation makes it.
+pub(crate) fn hold_for(way: &'static str, operation: &'static str, call: &str, errors: &[&str]) -> Result<(), Failed> {
+    let case = Case::new(way, operation);
+    judge(&case, case.faults().filter(|fault| fault.call == call && errors.contains(&fault.error)))
 }
