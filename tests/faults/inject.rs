@@ -51,7 +51,8 @@ pub(crate) fn is_there() -> bool {
 
 fn strace(log: &str, arguments: &[String], place: &Path, operation: &str, way: &str) -> Command {
     let mut command = Command::new("strace");
-    command.args(["-qq", "-o", log]).args(arguments).arg(std::env::current_exe().unwrap());
+    // To be ended by a signal (`-I`), and its child with it.
+    command.args(["-qq", "-I", "2", "-o", log]).args(arguments).arg(std::env::current_exe().unwrap());
     command.envs(child::environment(place, operation, way)).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
@@ -110,7 +111,6 @@ pub(crate) fn run(fault: &Fault, place: &Path, operation: &str, way: &str, answe
         }
     };
     if status.is_none() {
-        // strace lets its child go when it is asked to end.
         let _ = Command::new("kill").arg(running.id().to_string()).status();
     }
     let told = running.wait_with_output().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());

@@ -68,6 +68,11 @@ fn is_optional(fault: &Fault) -> bool {
     }
 }
 
+/// What did not come to the disk is told, whatever is seen of it.
+fn is_to_be_told(fault: &Fault) -> bool {
+    fault.call == "fsync" && fault.error != "EINTR"
+}
+
 /// The refusals that say what the system said.
 fn says(error: &str) -> &'static [&'static str] {
     match error {
@@ -159,7 +164,7 @@ impl Case {
             () => "TORN",
         };
         let lawful = match outcome {
-            "ok" => matches!(state, "same" | "new"),
+            "ok" => matches!(state, "same" | "new") && !is_to_be_told(fault),
             code => {
                 (says(fault.error).contains(&code) || is_hidden(operation, fault, code)) && !is_optional(fault) && state != "TORN"
             }
