@@ -70,7 +70,7 @@ fn swept() -> Vec<Trial> {
     let mut trials = Vec::new();
     for way in if stride().is_some() { &WAYS[..] } else { &WAYS[..1] } {
         for (operation, _) in child::OPERATIONS {
-            let hold = move || laws::hold(way, operation, stride().unwrap_or(120));
+            let hold = move || laws::hold(way, operation, stride().unwrap_or(240));
             trials.push(Trial::test(format!("{way}::{operation}"), hold));
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn deny(list: &str) -> Result<(), String> {
         let (call, error) = item.split_once('=').ok_or_else(|| format!("{item}: no `=`"))?;
         let (_, number, flags) = CALLS.iter().find(|known| known.0 == call).ok_or_else(|| format!("{call}: not known here"))?;
         let (_, error) = ERRORS.iter().find(|known| known.0 == error).ok_or_else(|| format!("{error}: not known here"))?;
-        let rules = by_error.entry(*error).or_default().entry(i64::from(*number)).or_default();
+        let rules = by_error.entry(*error).or_default().entry(*number).or_default();
         if let Some((argument, bits)) = flags {
             let has_bits =
                 SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(*bits), *bits).unwrap();
