@@ -15,13 +15,15 @@ pub(crate) use temp::Temp;
 #[cfg(target_os = "linux")]
 pub(crate) use temp::{reserved_name, takes_unnamed_files};
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::time::SystemTime;
 
 use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, Metadata};
 
 use crate::identity::Identity;
+use crate::resolve::step;
 
 /// What tells whether a file is still the one that was looked at, with the content that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +55,9 @@ pub(crate) fn names_of(metadata: &Metadata) -> u64 {
 
 /// A lock on a directory, held around the last look at a name in it and the change of that name. Processes that go by it do not come between;
 /// one that holds it for long is not waited for, since it may be anybody's.
-pub(crate) fn lock_dir(dir: &Dir) -> Option<std::fs::File> {
+pub(crate) fn lock_dir(dir: &Dir) -> Option<File> {
     const TRIES: u32 = 200;
-    let handle = dir.open(".").ok()?.into_std();
+    let handle = step::open_dir(dir).ok()?;
     for _ in 0..TRIES {
         match handle.try_lock() {
             Ok(()) => return Some(handle),
@@ -70,7 +72,19 @@ pub(crate) fn lock_dir(dir: &Dir) -> Option<std::fs::File> {
 #[cfg(target_os = "linux")]
 pub(crate) fn lets_change(dir: &Dir) -> bool {
     use rustix::fs::{Access, AtFlags, accessat};
-    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+    use rustix::io::Errno;
+    let may = |access, flags| accessat(dir, ".", access, flags);
+    let change = Access::WRITE_OK | Access::EXEC_OK;
+    match may(change, AtFlags::EACCESS) {
+        Err(Errno::ACCESS | Errno::ROFS) => false,
+        // An immutable directory; or a filter that does not know the call, which then refuses the mere look as well.
+        Err(Errno::PERM) if may(Access::EXISTS, AtFlags::EACCESS) == Err(Errno::PERM) => {
+            !matches!(may(change, AtFlags::empty()), Err(Errno::ACCESS | Errno::ROFS | Errno::PERM))
+        }
+        Err(Errno::PERM) => false,
+        // Whatever else it says, it does not say no; the change itself will tell.
+        Ok(()) | Err(_) => true,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -78,10 +92,25 @@ pub(crate) fn lets_change(_: &Dir) -> bool {
     true
 }
 
+/// The next bytes of a file, `most` at most, to the end of another one. A copy that the kernel makes by itself can be interrupted (EINTR); both
+/// files then stand where it got to, and it goes on from there.
+pub(crate) fn copy_bytes(from: &File, to: &mut File, most: u64) -> io::Result<u64> {
+    let begin = to.stream_position()?;
+    let mut done = 0;
+    loop {
+        match io::copy(&mut from.take(most - done), to) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                done = to.stream_position()?.saturating_sub(begin).min(most);
+            }
+            outcome => return outcome.map(|more| done + more),
+        }
+    }
+}
+
 /// Makes what was done to names in `dir` last (fsync(2), on the directory). A directory that cannot be read cannot be synced; what was
 /// done to it is done all the same.
 pub(crate) fn sync_dir(dir: &Dir) -> io::Result<()> {
-    match dir.open(".") {
+    match step::open_dir(dir) {
         Ok(dir) => match dir.sync_all() {
             // Some file systems have nothing to sync there.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),

@@ -11,15 +11,28 @@ use cap_std::fs::Dir;
 /// name, with nothing between the look and the rename.
 #[cfg(target_os = "linux")]
 pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, replace: bool) -> io::Result<()> {
-    use rustix::fs::{RenameFlags, renameat_with};
+    use rustix::fs::{RenameFlags, renameat, renameat_with};
     use rustix::io::Errno;
 
-    let flags = if replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
-    match renameat_with(from_dir, from, to_dir, to, flags) {
+    if replace {
+        // By the old call, which every kernel and every filter knows.
+        return renameat(from_dir, from, to_dir, to).map_err(io::Error::from);
+    }
+    match renameat_with(from_dir, from, to_dir, to, RenameFlags::NOREPLACE) {
         // A file system, or a kernel before 3.15, that cannot tell (renameat2(2)).
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if !replace => by_link(from_dir, from, to_dir, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => by_link(from_dir, from, to_dir, to),
+        Err(Errno::PERM) if is_filtered(from_dir) => by_link(from_dir, from, to_dir, to),
         outcome => outcome.map_err(io::Error::from),
     }
+}
+
+/// Whether EPERM stands for a call that a filter does not know, as in old containers. A kernel that knows it looks for the name first, and there
+/// is none.
+#[cfg(target_os = "linux")]
+fn is_filtered(dir: &Dir) -> bool {
+    use rustix::fs::{RenameFlags, renameat_with};
+    let name = super::reserved_name();
+    renameat_with(dir, &name, dir, &name, RenameFlags::NOREPLACE) == Err(rustix::io::Errno::PERM)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -33,7 +46,8 @@ fn by_link(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr) -> io::Result
     let metadata = from_dir.symlink_metadata(from)?;
     if metadata.is_file() {
         match from_dir.hard_link(from, to_dir, to) {
-            Ok(()) => return from_dir.remove_file(from),
+            // Without the first name taken away it is not renamed, and must not have two.
+            Ok(()) => return from_dir.remove_file(from).inspect_err(|_| drop(to_dir.remove_file(to))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // No links on this file system.
             Err(_) => {}

@@ -8,7 +8,7 @@ use std::io;
 
 use cap_std::fs::Dir;
 
-use crate::change::temp::{lock, reserved_name};
+use crate::change::temp::{is_there, lock, reserved_name};
 use crate::change::{rename, tree};
 use crate::resolve::slot::holds_exactly;
 use crate::resolve::step::{self, Entered};
@@ -32,19 +32,20 @@ impl<'a> Scaffold<'a> {
             let name = reserved_name();
             make_private(dir, &name)?;
             let locked = enter(dir, &name).and_then(|top| {
-                let handle = top.open(".")?.into_std();
-                Ok((lock(&handle), top, handle))
+                let handle = step::open_dir(&top)?;
+                Ok((lock(&handle) && is_there(dir, &name)?, top, handle))
             });
             match locked {
-                Ok((true, top, handle)) if step::see(dir, &name).is_ok() => {
-                    return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) });
+                Ok((true, top, handle)) => return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) }),
+                // Swept between the two, or about to be: another one.
+                Ok(_) => {
+                    let _ = dir.remove_dir(&name);
                 }
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
                     let _ = dir.remove_dir(&name);
                     return Err(error);
                 }
-                // Swept between the two, or about to be: another one.
-                Ok(_) | Err(_) => {}
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())

@@ -34,7 +34,7 @@ fn sweep_one(dir: &Dir, name: &OsStr) -> io::Result<()> {
     let metadata = step::see(dir, name)?.metadata;
     if metadata.is_dir() {
         let inner = dir.open_dir_nofollow(name)?;
-        let handle = inner.open(".")?.into_std();
+        let handle = step::open_dir(&inner)?;
         if is_free(&handle) && Identity::of(&inner)? == Identity::from(&metadata) {
             tree::remove_unjudged(dir, name)?;
         }

@@ -10,7 +10,7 @@ use std::io;
 
 use cap_std::fs::Dir;
 
-use crate::change::rename;
+use crate::change::{copy_bytes, rename};
 use crate::resolve::step;
 use crate::rule::{RESERVED_END, RESERVED_START};
 
@@ -42,18 +42,21 @@ impl<'a> Temp<'a> {
             return Ok(Self { dir, file, name: None, mode });
         }
         let (name, file) = named(dir)?;
-        #[cfg(unix)]
-        let mode = mode_of(&file)?;
-        let temp = Self {
+        // From here on it is removed if something fails.
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode"))]
+        let mut temp = Self {
             dir,
             file,
             name: Some(name),
             #[cfg(unix)]
-            mode,
+            mode: 0o600,
         };
-        // Nobody else reads it before it is complete.
         #[cfg(unix)]
-        temp.set_mode(0o600)?;
+        {
+            temp.mode = mode_of(&temp.file)?;
+            // Nobody else reads it before it is complete.
+            temp.set_mode(0o600)?;
+        }
         Ok(temp)
     }
 
@@ -130,20 +133,20 @@ impl<'a> Temp<'a> {
                 Ok(false) => return self.copy_to_named(),
             }
         }
-        Err(io::ErrorKind::AlreadyExists.into())
+        Err(io::ErrorKind::ResourceBusy.into())
     }
 
     /// Where a file without a name cannot be given one after all: the same content and mode under a reserved name.
     fn copy_to_named(&mut self) -> io::Result<()> {
         use std::io::Seek;
-        let (name, mut file) = named(self.dir)?;
-        self.file.rewind()?;
         let permissions = self.file.metadata()?.permissions();
+        self.file.rewind()?;
+        let (name, mut file) = named(self.dir)?;
         std::mem::swap(&mut self.file, &mut file);
         self.name = Some(name);
         #[cfg(unix)]
         self.set_mode(0o600)?;
-        io::copy(&mut file, &mut self.file)?;
+        copy_bytes(&file, &mut self.file, u64::MAX)?;
         self.file.set_permissions(permissions)?;
         self.file.sync_all()
     }
@@ -180,22 +183,37 @@ pub(crate) fn lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
+/// Whether what was made under a reserved name still has it. What cannot be looked at may be there, and is not made again and again.
+pub(crate) fn is_there(dir: &Dir, name: &OsStr) -> io::Result<bool> {
+    match step::see(dir, name) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// A file under a reserved name, locked.
 fn named(dir: &Dir) -> io::Result<(OsString, File)> {
     for _ in 0..TRIES {
         let name = reserved_name();
         match step::create_file(dir, &name) {
-            Ok(file) => {
+            Ok(file) => match lock(&file).then(|| is_there(dir, &name)) {
+                Some(Ok(true)) => return Ok((name, file)),
                 // Swept between the two, or about to be: another one.
-                if lock(&file) && step::see(dir, &name).is_ok() {
-                    return Ok((name, file));
+                Some(Ok(false)) => {}
+                None => {
+                    let _ = dir.remove_file(&name);
                 }
-            }
+                Some(Err(error)) => {
+                    let _ = dir.remove_file(&name);
+                    return Err(error);
+                }
+            },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
-    Err(io::ErrorKind::AlreadyExists.into())
+    Err(io::ErrorKind::ResourceBusy.into())
 }
 
 /// Whether a file can be without a name here and get one later; `None` where that cannot be told. The name is one that is taken, so that it
@@ -245,7 +263,7 @@ mod unnamed {
             Ok(()) => Ok(true),
             // The directory was removed meanwhile; before Linux 6.10 the same code refuses the privilege.
             Err(Errno::NOENT) if cap_fs_ext::MetadataExt::nlink(&dir.dir_metadata()?) == 0 => Err(Errno::NOENT.into()),
-            Err(Errno::NOENT | Errno::PERM | Errno::ACCESS | Errno::INVAL | Errno::OPNOTSUPP | Errno::XDEV) => {
+            Err(Errno::NOENT | Errno::PERM | Errno::ACCESS | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV) => {
                 UNLINKABLE.store(true, Ordering::Relaxed);
                 Ok(false)
             }

@@ -139,5 +139,5 @@ fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
 }
 
 fn open_dir(dir: &Dir) -> Result<File> {
-    dir.open(".").map(cap_std::fs::File::into_std).map_err(io)
+    step::open_dir(dir).map_err(io)
 }

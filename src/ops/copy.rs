@@ -5,7 +5,6 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, Metadata};
@@ -109,11 +108,11 @@ fn copy_file(
 }
 
 /// As much as the file had when it was opened, or less if it ends before: a file that grows as fast as it is copied would never end.
-fn copy_bytes(mut from: &File, len: u64, to: &mut File, authority: &Authority) -> Result<u64> {
+fn copy_bytes(from: &File, len: u64, to: &mut File, authority: &Authority) -> Result<u64> {
     let mut done = 0;
     while done < len {
         authority.check()?;
-        match std::io::copy(&mut from.by_ref().take(CHUNK.min(len - done)), to).map_err(io)? {
+        match change::copy_bytes(from, to, CHUNK.min(len - done)).map_err(io)? {
             0 => break,
             copied => done += copied,
         }
@@ -245,7 +244,7 @@ impl Tree<'_> {
     /// Whether it is a file, and not one that the kernel makes up.
     fn is_copied(&self, file: &File, metadata: &Metadata) -> Result<bool> {
         check_names(self.place, metadata)?;
-        Ok(metadata.is_file() && !is_kernel_file(self.place, file, metadata))
+        Ok(metadata.is_file() && !is_kernel_file(self.place, file, metadata)?)
     }
 
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {
@@ -258,7 +257,7 @@ impl Tree<'_> {
 
 /// The permission bits of a directory for its copy, which is complete now.
 fn set_dir_mode(copy: &Dir, like: &Metadata) -> Result<()> {
-    set_mode(&copy.open(".").map_err(io)?.into_std(), like)
+    set_mode(&step::open_dir(copy).map_err(io)?, like)
 }
 
 /// Set-id bits are not copied.

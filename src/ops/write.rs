@@ -148,7 +148,7 @@ fn check_kind(slot: &Slot, metadata: &Metadata) -> Result<()> {
 /// By the handle.
 fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &Metadata) -> Result<()> {
     check_kind(slot, metadata)?;
-    if is_kernel_file(receipt.place(), file, metadata) {
+    if is_kernel_file(receipt.place(), file, metadata)? {
         return Err(ErrorKind::SpecialFile.into());
     }
     Ok(check_names(receipt.place(), metadata)?)
@@ -228,11 +228,19 @@ fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> 
             step::create_file(&slot.dir, &slot.name).map_err(appeared)?
         }
     };
-    let before = file.metadata().map_err(io)?.len();
-    receipt.commit()?;
+    // One that was made for this is as good as not there, and is not looked at before it has its content.
+    let before = match &seen {
+        Some(_) => {
+            let before = file.metadata().map_err(io)?.len();
+            receipt.commit()?;
+            before
+        }
+        None => 0,
+    };
     let (written, outcome) = write_counted(&mut file, contents);
     // What did not fit is taken back, so that the next try does not add it twice; unless somebody else has added something behind it.
-    if outcome.is_err() && file.metadata().is_ok_and(|now| now.len() == before.saturating_add(written)) {
+    let is_ours = || file.metadata().is_ok_and(|now| now.len() == before.saturating_add(written));
+    if outcome.is_err() && is_ours() {
         let _ = if seen.is_some() { file.set_len(before) } else { slot.dir.remove_file(&slot.name) };
     }
     outcome.map_err(io)

@@ -3,6 +3,7 @@
 //! May touch: one held directory's listing. Containment plays no part: the answer is a name of that directory, opened like any other.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 
 use cap_std::fs::Dir;
 
@@ -18,18 +19,21 @@ pub(super) enum Fold {
     Several,
 }
 
-/// Looks for `name` (not there byte for byte) among the names of `dir` in folded form. A directory that cannot be listed, or is too
-/// large to be searched, has nothing.
-pub(super) fn find(dir: &Dir, name: &OsStr) -> Fold {
-    let (Some(name), Ok(entries)) = (name.to_str(), dir.entries()) else { return Fold::Nothing };
+/// Looks for `name` (not there byte for byte) among the names of `dir` in folded form. A directory that this process may not list, or that
+/// is too large to be searched, has nothing. Any other failure is one: taken for nothing, it would give a file a second name.
+pub(super) fn find(dir: &Dir, name: &OsStr) -> io::Result<Fold> {
+    let Some(name) = name.to_str() else { return Ok(Fold::Nothing) };
+    let entries = match dir.entries() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Fold::Nothing),
+        entries => entries?,
+    };
     let wanted = folded(name);
     let mut found = Fold::Nothing;
     for (number, entry) in entries.enumerate() {
-        let Ok(entry) = entry else { return Fold::Nothing };
+        let entry = entry?.file_name();
         if number == ENTRY_LIMIT {
-            return Fold::Nothing;
+            return Ok(Fold::Nothing);
         }
-        let entry = entry.file_name();
         let Some(text) = entry.to_str() else { continue };
         if folded(text) == wanted {
             found = match found {
@@ -38,5 +42,5 @@ pub(super) fn find(dir: &Dir, name: &OsStr) -> Fold {
             };
         }
     }
-    found
+    Ok(found)
 }

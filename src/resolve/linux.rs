@@ -115,7 +115,7 @@ fn finish(file: File, want: Want, level: &Level) -> Result<Option<Found>, Error>
         Want::File => Some(Found::File(file, metadata)),
         Want::LinkText if !metadata.is_symlink() => Some(Found::Metadata(metadata)),
         // Whether it is magic depends on its parent, which is not held here.
-        Want::LinkText if step::on_kernel_file_system(&file) => None,
+        Want::LinkText if step::on_kernel_file_system(&file).map_err(|error| Error::from_io(&error))? => None,
         Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(|error| Error::from_io(&error))?, depth: None }),
         Want::Dir | Want::Metadata | Want::OwnMetadata | Want::Name | Want::Target => Some(Found::Metadata(metadata)),
     })

@@ -209,7 +209,7 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
             if metadata.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
-            if !metadata.is_file() || is_kernel_file(place, &file, &metadata) {
+            if !metadata.is_file() || is_kernel_file(place, &file, &metadata)? {
                 return Err(ErrorKind::SpecialFile.into());
             }
             check_names(place, &metadata)?;
@@ -253,18 +253,19 @@ fn needs_depth(text: &std::path::Path) -> bool {
     RelPath::from_disk(text).climbs_above(0)
 }
 
-/// Whether a regular-looking file is made up by the kernel, in a root that is not: reading one can block, or act.
+/// Whether a regular-looking file is made up by the kernel, in a root that is not: reading one can block, or act. Where the system does not
+/// tell, it is not opened.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, metadata: &Metadata) -> bool {
+pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, metadata: &Metadata) -> Result<bool, Error> {
     use crate::identity::Identity;
     let device = Identity::from(metadata).device;
     if place.root().held().is_some_and(|held| held.identity.device == device) {
-        return false;
+        return Ok(false);
     }
-    step::on_kernel_file_system(file)
+    step::on_kernel_file_system(file).map_err(|error| Error::from_io(&error))
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: &Metadata) -> bool {
-    false
+pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: &Metadata) -> Result<bool, Error> {
+    Ok(false)
 }

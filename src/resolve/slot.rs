@@ -58,7 +58,7 @@ pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<
     if !typed || !may_fold(name) {
         return Ok(Spot::Nothing);
     }
-    match fold::find(dir, name) {
+    match fold::find(dir, name).map_err(io)? {
         Fold::One(found) if found != name => Ok(match step::see(dir, &found) {
             Ok(seen) => Spot::Entry { name: found, seen },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Spot::Nothing,

@@ -47,7 +47,22 @@ pub(crate) use portable::{enter, open, reenter, see};
 pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
-    dir.open_with(name, &options).map(cap_std::fs::File::into_std)
+    uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
+}
+
+/// The directory once more, open for reading: for what is done by handle and not with a search handle, such as a lock or a sync.
+pub(crate) fn open_dir(dir: &Dir) -> io::Result<std::fs::File> {
+    uninterrupted(|| dir.open(".")).map(cap_std::fs::File::into_std)
+}
+
+/// Again, as long as a signal comes between (EINTR, open(2)).
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// A file that is there, open for writing and not cut. Does not wait for a peer.
@@ -56,7 +71,7 @@ pub(crate) fn open_for_change(dir: &Dir, name: &OsStr, append: bool) -> io::Resu
     options.write(true).append(append).follow(FollowSymlinks::No).nonblock(true);
     let mut tries = 0;
     loop {
-        match dir.open_with(name, &options) {
+        match uninterrupted(|| dir.open_with(name, &options)) {
             // A lease that another process holds on the file (fcntl(2)).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < RETRIES => tries += 1,
             Err(error) => return Err(error),
@@ -176,7 +191,7 @@ mod linux {
     }
 
     /// File systems whose files are known to be made up by the kernel. Numbers from statfs(2) and linux/magic.h.
-    pub(crate) fn on_kernel_file_system(file: &File) -> bool {
+    pub(crate) fn on_kernel_file_system(file: &File) -> io::Result<bool> {
         const OTHERS: [u64; 18] = [
             0x6265_6572, // sysfs
             0x6462_6720, // debugfs
@@ -197,9 +212,8 @@ mod linux {
             0x6e66_7364, // nfsd
             0x6759_6969, // rpc_pipefs
         ];
-        fstatfs(file).is_ok_and(|stat| {
-            stat.f_type == PROC_SUPER_MAGIC || u64::try_from(stat.f_type).is_ok_and(|magic| OTHERS.contains(&magic))
-        })
+        let number = fstatfs(file)?.f_type;
+        Ok(number == PROC_SUPER_MAGIC || u64::try_from(number).is_ok_and(|magic| OTHERS.contains(&magic)))
     }
 }
 

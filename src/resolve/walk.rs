@@ -270,7 +270,7 @@ impl<J: Judge> Walk<'_, J> {
 
     /// Nothing is there by this name: is there one that only its Unicode form tells apart?
     fn fold(&mut self, name: &OsStr) -> Result<(), Error> {
-        match fold::find(&*self.current()?, name) {
+        match fold::find(&*self.current()?, name).map_err(|error| Error::from_io(&error))? {
             Fold::One(found) if found != name => {
                 self.judge.leave();
                 self.todo.push(Todo::Name { name: found, typed: false });

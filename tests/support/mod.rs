@@ -6,6 +6,7 @@ use cap_roots::{Access, Builder, Error, Hint, Narrowed, Roots};
 use cap_roots_oracle::tree::Tree;
 
 pub(crate) mod child;
+pub(crate) mod filter;
 pub(crate) mod privilege;
 pub(crate) mod race;
 pub(crate) mod rows;
