@@ -136,32 +136,15 @@ fn refusal(error: Errno) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::os::unix::net::UnixListener;
-
     use super::*;
-    use crate::path::style::PathStyle;
+    use crate::resolve::table::{self, Case, has_openat2, held};
     use Want::{File as Content, LinkText, Metadata as Far, Name, OwnMetadata as Near, Target};
 
-    fn kind(metadata: &Metadata) -> &'static str {
-        match metadata.file_type() {
-            kind if kind.is_dir() => "a directory",
-            kind if kind.is_symlink() => "a link",
-            kind if kind.is_file() => "a file",
-            _ => "special",
-        }
-    }
-
     fn told(dir: &Dir, path: &str, want: Want, free: bool) -> String {
-        let path = RelPath::parse(path, PathStyle::Unix).unwrap();
-        match open(dir, &path, want, &Level::free(), free) {
+        match open(dir, &table::path(path), want, &Level::free(), free) {
             Fast::Undecided => "walk".to_owned(),
-            Fast::Refused(error) => error.code().to_owned(),
-            Fast::Found(Found::Dir(..)) => "held".to_owned(),
-            Fast::Found(Found::File(_, metadata)) => format!("open: {}", kind(&metadata)),
-            Fast::Found(Found::Metadata(metadata)) => kind(&metadata).to_owned(),
-            Fast::Found(Found::Link { text, .. }) => format!("-> {}", text.display()),
-            Fast::Found(Found::Slot(slot)) => format!("slot {}", slot.name.display()),
+            Fast::Refused(error) => table::told(Err(error)),
+            Fast::Found(found) => table::told(Ok(found)),
         }
     }
 
@@ -169,23 +152,11 @@ mod tests {
     /// walk what it knows itself: then the answers are right, and each takes as long as the slow way.
     #[test]
     fn what_one_call_says_and_what_it_leaves_to_the_walk() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
-        std::fs::create_dir(at.join("d")).unwrap();
-        for file in ["d/f", "cafe\u{301}"] {
-            std::fs::write(at.join(file), "").unwrap();
-        }
-        for (name, text) in [("l", "d/f"), ("dl", "d"), ("out", "../.."), ("self", "self")] {
-            symlink(text, at.join(name)).unwrap();
-        }
-        let _socket = UnixListener::bind(at.join("s")).unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, at.join("p"), Mode::RUSR | Mode::WUSR).unwrap();
-        let held = |path: &std::path::Path| Dir::from_std_file(File::open(path).unwrap());
-        let dir = held(at);
-        if told(&dir, ".", Want::Dir, true) == "walk" {
-            eprintln!("skipped: no openat2 here");
+        if !has_openat2() {
             return;
         }
+        let case = Case::new();
+        let dir = held(&case.at("."));
         for (path, want, answer) in [
             (".", Want::Dir, "held"),
             ("d/f", Content, "open: a file"),
@@ -240,13 +211,10 @@ mod tests {
         }
         // What may not be read is told by its type first.
         for name in ["d/f", "p"] {
-            std::fs::set_permissions(at.join(name), std::fs::Permissions::from_mode(0)).unwrap();
+            table::close(&case.at(name), 0);
         }
-        let shut = std::thread::spawn(move || {
-            cap_roots_oracle::privilege::drop_override();
-            ["d/f", "p", "d/f/"].map(|path| told(&dir, path, Content, true))
-        });
-        assert_eq!(shut.join().unwrap(), ["os-denied", "open: special", "not-a-directory"]);
+        let shut = table::unprivileged(|| ["d/f", "p", "d/f/"].map(|path| told(&dir, path, Content, true)));
+        assert_eq!(shut, ["os-denied", "open: special", "not-a-directory"]);
         // Whether one of those is magic, only its parent tells.
         assert_eq!(told(&held("/proc".as_ref()), "self", LinkText, true), "walk");
     }

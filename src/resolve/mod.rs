@@ -16,6 +16,8 @@ mod judge;
 mod linux;
 pub(crate) mod slot;
 pub(crate) mod step;
+#[cfg(all(test, target_os = "linux"))]
+mod table;
 pub(crate) mod walk;
 pub(crate) mod way;
 
