@@ -16,7 +16,8 @@ mod judge;
 mod linux;
 pub(crate) mod slot;
 pub(crate) mod step;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod table;
 pub(crate) mod walk;
 pub(crate) mod way;

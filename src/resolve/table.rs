@@ -106,6 +106,7 @@ impl Case {
             ("d/back", "../f"),
             ("d/e/back", "../../f"),
             ("to-shut", "shut"),
+            ("slash-shut", "shut/"),
             ("in-shut", "shut/."),
             ("in-dark", "dark/./"),
             ("40", "f"),
@@ -207,6 +208,7 @@ fn permission_bits_are_asked_as_the_kernel_does() {
     let answers = unprivileged(|| {
         [
             ("to-shut", Far),
+            ("slash-shut", Far),
             ("in-shut", Far),
             ("in-dark", Far),
             ("shut/..", Far),
@@ -218,7 +220,10 @@ fn permission_bits_are_asked_as_the_kernel_does() {
         .map(|(text, want)| walked(&place, text, want))
     });
     let denied = "os-denied";
-    assert_eq!(answers, ["a directory", denied, "a directory", denied, "a directory", denied, denied, "open: special"]);
+    assert_eq!(
+        answers,
+        ["a directory", "a directory", denied, "a directory", denied, "a directory", denied, denied, "open: special"]
+    );
 }
 
 /// Catches: a link of procfs that is followed by its text, which is not where it leads, and one with a text that is taken for such a one.
