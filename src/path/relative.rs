@@ -272,6 +272,13 @@ mod tests {
         assert_eq!(parse(r"a\b").depth(), 1);
     }
 
+    /// Catches: memory that grows piece by piece with a text of a caller.
+    #[test]
+    fn memory_is_asked_for_once() {
+        let text = "./".repeat(500);
+        assert!(parse(&text).joined.capacity() >= text.len());
+    }
+
     #[test]
     fn link_texts_keep_their_end() {
         for (text, dir) in [("a", false), ("a/", true), ("a/.", true), (".", true), ("..", true), ("../a", false)] {
