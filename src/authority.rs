@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn an_authority_tells_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let free = Roots::builder().root(folder.path(), Access::Write).open().unwrap().place_of_first().authority;
+        assert_eq!((free.no_delete(), free.clone().without_delete().no_delete(), free.state()), (false, true, State::Held));
+        std::fs::remove_dir(folder.path()).unwrap();
+        assert_eq!(free.state(), State::Absent);
+        free.root.shared.lease.revoke();
+        assert_eq!(free.state(), State::Revoked);
+    }
+
+    #[test]
     fn time_is_left_where_it_is_bounded() {
         assert_eq!(of(|grant| grant).time_left(), None);
         let left = of(|grant| grant.expires_in(HOUR)).time_left().unwrap();

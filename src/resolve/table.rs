@@ -15,14 +15,14 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::judge::{NoRules, RuleJudge};
 use super::step::{self, Target};
-use super::{Found, Slot, Want, check_names, names_until_refused, rehearse, slot, walk};
+use super::{Found, Slot, Want, check_names, is_kernel_file, names_until_refused, rehearse, slot, walk};
 use crate::access::{Access, Operation};
 use crate::error::{Error, ErrorKind};
 use crate::explain::Resolver;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::permit::Permit;
-use crate::root::{Place, Start};
+use crate::root::{Floor, Place, Start};
 use crate::rule::Level;
 use crate::{Builder, Roots};
 use Want::{File as Content, LinkText, Metadata as Far, Name, OwnMetadata as Near};
@@ -324,6 +324,40 @@ fn what_is_seen_at_a_slot() {
     assert_eq!(unprivileged(|| seen("shut", "f", all, false)), "os-denied");
     let listed = |name| slot::holds_exactly(&held(&case.at(".")), OsStr::new(name)).unwrap();
     assert_eq!((listed("f"), listed("F"), listed("new")), (true, false, false));
+}
+
+/// Catches: a thing that is judged by its name where its kind decides, and a look that is taken for the thing.
+#[test]
+fn what_is_found_is_judged_as_what_it_is() {
+    let case = Case::new();
+    let free = case.place(|builder| builder);
+    let mut narrow = free.clone();
+    narrow.floor = Floor::Names(path("d").into());
+    let listed = case.place(|builder| builder.rule("d/", Access::List));
+    for (place, text, operation, want, answer) in [
+        (&free, "f", Operation::Open, Content, "open: a file"),
+        (&free, "p", Operation::Open, Content, "special-file"),
+        (&free, "d", Operation::Open, Content, "is-a-directory"),
+        (&free, "f", Operation::Metadata, Far, "a file"),
+        (&free, "f", Operation::Write, Name, "slot f"),
+        (&listed, "d", Operation::Open, Content, "protected"),
+        (&listed, "d", Operation::Metadata, Far, "a directory"),
+        (&narrow, "e", Operation::OpenDir, Want::Dir, "held"),
+        (&narrow, "../f", Operation::Open, Content, "outside-roots"),
+    ] {
+        assert_eq!(by(place, text, operation, want).1, answer, "{text} {operation:?}");
+    }
+    let metadata = |name: &str| held(&case.at(".")).symlink_metadata(name).unwrap();
+    let rules_for_dirs = ["f", "d", "l"].map(|name| Found::Metadata(metadata(name)).is_dir_or_link());
+    assert_eq!(rules_for_dirs, [false, true, true]);
+    let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true);
+    assert!(matches!(exact, Ok(slot::Spot::Entry { .. })));
+    // Made up by the kernel, below a root that is not; in one that is, that is what was granted.
+    let stat = File::open("/proc/self/stat").unwrap();
+    let (made_up, own) = (Metadata::from_file(&stat).unwrap(), File::open(case.at("f")).unwrap());
+    let procfs = Roots::builder().root("/proc", Access::Read).open().unwrap().place_of_first();
+    assert!(is_kernel_file(&free, &stat, &made_up) && !is_kernel_file(&procfs, &stat, &made_up));
+    assert!(!is_kernel_file(&free, &own, &Metadata::from_file(&own).unwrap()));
 }
 
 /// Catches: trying again for ever. A file system, or a filter, that says EAGAIN may never say anything else.

@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(way.pop().as_deref(), Some(OsStr::new("d")));
         }
         assert_eq!(held(&way), [0; 0]);
-        assert_eq!(Identity::of(&*way.last().unwrap()).unwrap(), identities[20]);
+        assert_eq!(Identity::of(&way.last().unwrap()).unwrap(), identities[20]);
         assert_eq!(held(&way), (4..20).collect::<Vec<_>>());
         while way.len() > 2 {
             way.pop();
