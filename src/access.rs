@@ -162,6 +162,15 @@ mod tests {
         }
     }
 
+    /// Catches: a level by another name than operators write, and rules for directories that hold for files, or not for new directories.
+    #[test]
+    fn levels_and_new_directories_are_told_apart() {
+        let levels = [Access::None, Access::List, Access::Read, Access::Write];
+        assert_eq!(levels.map(|access| access.to_string()), ["none", "list", "read", "write"]);
+        let make: Vec<_> = Operation::ALL.iter().filter(|operation| operation.makes_dir()).map(|made| made.name()).collect();
+        assert_eq!(make, ["create_dir", "create_dir_all"]);
+    }
+
     #[test]
     fn content_needs_more_than_names() {
         assert_eq!(Operation::Open.needs(), Access::Read);

@@ -147,3 +147,71 @@ impl Drop for UnderWay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Grant, Roots};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn of(shape: impl FnOnce(Grant) -> Grant) -> Authority {
+        let folder = tempfile::tempdir().unwrap();
+        let grant = shape(Grant::new(folder.path()).access(Access::Write));
+        Roots::builder().grant(grant).open().unwrap().place_of_first().authority
+    }
+
+    /// Catches: a rename by which something is taken out of a grant without deletion, or by which a handle outlives its grant.
+    #[test]
+    fn what_may_pass_from_root_to_root() {
+        let (free, other, kept, timed) =
+            (of(|grant| grant), of(|grant| grant), of(Grant::no_delete), of(|grant| grant.expires_in(HOUR)));
+        let less = free.clone().without_delete();
+        for (from, to, entry, tree) in [
+            (&free, &other, true, true),
+            (&less, &free, true, true),
+            (&less, &other, false, true),
+            (&kept, &kept, true, true),
+            (&kept, &other, false, true),
+            (&other, &kept, true, false),
+            (&timed, &timed, true, true),
+            (&timed, &other, false, true),
+            (&other, &timed, false, true),
+        ] {
+            assert_eq!((from.may_pass_to(to), from.may_pass_tree_to(to)), (entry, tree));
+        }
+    }
+
+    /// Catches: a handle of the operating system for less than everything.
+    #[test]
+    fn unconditional_is_without_any_condition() {
+        let free = of(|grant| grant);
+        assert!(free.is_unconditional());
+        assert!(!free.clone().limit(Access::Read).is_unconditional());
+        assert!(!free.clone().without_delete().is_unconditional());
+        assert!(!free.clone().until(Deadline::after(HOUR)).is_unconditional());
+        assert!(!free.clone().while_not(Arc::default()).is_unconditional());
+        assert!(!of(|grant| grant.rule(".env", Access::None)).is_unconditional());
+        let folder = tempfile::tempdir().unwrap();
+        let picky = Roots::builder().root(folder.path(), Access::Write).refuse_hard_links().open().unwrap();
+        assert!(!picky.place_of_first().authority.is_unconditional());
+    }
+
+    #[test]
+    fn an_authority_tells_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let free = Roots::builder().root(folder.path(), Access::Write).open().unwrap().place_of_first().authority;
+        assert_eq!((free.no_delete(), free.clone().without_delete().no_delete(), free.state()), (false, true, State::Held));
+        std::fs::remove_dir(folder.path()).unwrap();
+        assert_eq!(free.state(), State::Absent);
+        free.root.shared.lease.revoke();
+        assert_eq!(free.state(), State::Revoked);
+    }
+
+    #[test]
+    fn time_is_left_where_it_is_bounded() {
+        assert_eq!(of(|grant| grant).time_left(), None);
+        let left = of(|grant| grant.expires_in(HOUR)).time_left().unwrap();
+        assert!(left <= HOUR && left > HOUR / 2);
+    }
+}

@@ -158,3 +158,95 @@ impl Receipt {
 fn missed<T>(outcome: &Result<T, Error>) -> bool {
     outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::access::Access;
+    use crate::path::style::PathStyle;
+    use crate::{Event, Observer, Roots};
+
+    #[derive(Default)]
+    struct Log(Mutex<Vec<String>>);
+
+    impl Observer for Log {
+        fn observe(&self, event: &Event<'_>) {
+            let outcome = event.outcome().map_or_else(ErrorKind::code, |()| "ok");
+            self.0.lock().unwrap().push(format!("{} {outcome} {:?}", event.operation().name(), event.bytes()));
+        }
+    }
+
+    struct Case {
+        folder: tempfile::TempDir,
+        roots: Roots,
+        log: Arc<Log>,
+    }
+
+    impl Case {
+        fn new() -> Self {
+            let (folder, log) = (tempfile::tempdir().unwrap(), Arc::new(Log::default()));
+            let builder = Roots::builder().root(folder.path(), Access::Write).rule("d/", Access::None).observer(log.clone());
+            Self { folder, roots: builder.open().unwrap(), log }
+        }
+
+        fn permit(&self, path: &str, operation: Operation) -> Result<Permit, Error> {
+            Permit::issue(self.roots.place_of_first(), RelPath::parse(path, PathStyle::Unix).unwrap(), operation)
+        }
+
+        fn told(&self) -> String {
+            self.log.0.lock().unwrap().join(", ")
+        }
+    }
+
+    /// Catches: a permit for less than its operation does, or for another kind of thing.
+    #[test]
+    fn a_permit_says_what_it_is_for() {
+        let case = Case::new();
+        let asked = |operation| {
+            let permit = case.permit("d", operation).map_err(|error| error.code())?;
+            Ok((permit.need(), permit.makes_dir(), permit.level().map(|level| level.as_file)))
+        };
+        assert_eq!(asked(Operation::Open), Ok((Access::Read, false, Some(Access::Write))));
+        assert_eq!(asked(Operation::CreateDir), Err("protected"), "it will be a directory, which the rule is for");
+        assert!(case.permit("e", Operation::CreateDir).unwrap().makes_dir());
+    }
+
+    /// Catches: a last check that is none, one that takes back what has happened, and an observer that is not told, or of something else.
+    #[test]
+    fn the_last_check_decides_and_is_told() {
+        let case = Case::new();
+        let receipt = |bytes: u64| {
+            let mut receipt = case.permit("f", Operation::Append).unwrap().spend();
+            receipt.count(bytes);
+            receipt
+        };
+        let (mut early, late, mut counted) = (receipt(1), receipt(2), receipt(3));
+        early.commit().unwrap();
+        case.permit("g", Operation::Append).unwrap().give_up(&ErrorKind::CrossRoot.into());
+        assert_eq!(receipt(4).close(Ok(())).map_err(|error| error.kind()), Ok(()));
+        case.roots.revoke();
+        assert_eq!(counted.commit().map_err(|error| error.kind()), Err(ErrorKind::Revoked));
+        let closed = [early, late, counted].map(|receipt| receipt.close(Ok(())).map_err(|error| error.kind()));
+        assert_eq!(closed, [Ok(()), Err(ErrorKind::Revoked), Err(ErrorKind::Revoked)]);
+        let told = ["append cross-root None", "append ok Some(4)", "append ok Some(1)", "append revoked", "append revoked"];
+        let log = case.told();
+        let lines: Vec<_> = log.split(", ").collect();
+        assert!(lines.len() == told.len() && lines.iter().zip(told).all(|(line, start)| line.starts_with(start)), "{log}");
+    }
+
+    /// Catches: a path that is said to be missing where the whole root is, and a root that is blamed for anything else.
+    #[test]
+    fn what_a_root_that_is_gone_answers() {
+        let case = Case::new();
+        let closed = |kind: ErrorKind| {
+            let receipt = case.permit("f", Operation::Open).unwrap().spend();
+            move || receipt.close::<()>(Err(kind.into())).map_err(|error| error.kind())
+        };
+        assert_eq!(closed(ErrorKind::NotFound)(), Err(ErrorKind::NotFound));
+        let (missed, other) = (closed(ErrorKind::NotFound), closed(ErrorKind::SpecialFile));
+        std::fs::remove_dir_all(case.folder.path()).unwrap();
+        assert_eq!((missed(), other()), (Err(ErrorKind::RootAbsent), Err(ErrorKind::SpecialFile)));
+    }
+}

@@ -4,6 +4,8 @@
 //! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly.
 
 mod glob;
+#[cfg(test)]
+mod table;
 
 use std::ffi::OsStr;
 

@@ -165,5 +165,24 @@ mod tests {
         }
         assert!(matches!(HostPath::parse("a/b", PathStyle::Windows), Ok(None)));
         assert!(matches!(HostPath::parse(r"C:\a", PathStyle::Unix), Ok(None)));
+        assert!(matches!(HostPath::parse(r"1:\a", PathStyle::Windows), Ok(None)), "no drive, and no name either");
+    }
+
+    /// Catches: names from the disk that are read as text of ours, and a form that is not seen through.
+    #[cfg(unix)]
+    #[test]
+    fn what_the_disk_gives_is_taken_as_it_is() {
+        use std::os::unix::ffi::OsStrExt;
+        let (top, odd) = (path("/w", PathStyle::Unix), Path::new(OsStr::from_bytes(b"/w/\xff/..")));
+        let below = HostPath::from_disk(odd).and_then(|odd| odd.below(&top)).unwrap();
+        assert_eq!((below.as_os_str().as_bytes(), below.is_typed()), (&b"\xff/.."[..], false));
+        assert!(
+            HostPath::from_disk(&Path::new("/w").join("n".repeat(5000))).is_some()
+                && HostPath::from_disk(Path::new("w")).is_none()
+        );
+        let (composed, other) = (path("/w/caf\u{e9}/x", PathStyle::Unix), path("/w/cafe\u{301}", PathStyle::Unix));
+        assert!(composed.below(&other).is_none());
+        assert_eq!(composed.like_below(&other).unwrap().as_os_str(), "x");
+        assert!(composed.like_below(&path("/w/cafe", PathStyle::Unix)).is_none());
     }
 }

@@ -11,6 +11,8 @@ mod file_uri_table;
 pub(crate) mod host;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod limits;
 pub(crate) mod locate;
 pub(crate) mod location;
 pub(crate) mod region;

@@ -120,6 +120,7 @@ mod tests {
     #[test]
     fn a_directory_takes_what_is_below_it() {
         let region = Region::directory(path("a/b"));
+        assert_eq!((region.names(), region.only()), (&path("a/b"), None));
         for (text, rest) in [("a/b", "."), ("a/b/c", "c"), ("a/b/../c", "../c")] {
             assert_eq!(strip(&region, text).as_deref(), Some(rest), "{text}");
         }
@@ -133,6 +134,10 @@ mod tests {
     #[test]
     fn a_file_is_its_one_name() {
         let region = Region::file(&path("a/f")).unwrap();
+        assert_eq!(
+            (region.names().as_os_str(), region.only(), region.path().as_os_str()),
+            (OsStr::new("a"), Some(OsStr::new("f")), OsStr::new("a/f"))
+        );
         assert_eq!(strip(&region, "a/f").as_deref(), Some("f"));
         for text in ["a", "a/g", "a/f/x", "a/f/..", "a/../a/f", "a/x/../f", "f"] {
             assert_eq!(strip(&region, text), None, "{text}");

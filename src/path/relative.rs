@@ -272,6 +272,13 @@ mod tests {
         assert_eq!(parse(r"a\b").depth(), 1);
     }
 
+    /// Catches: memory that grows piece by piece with a text of a caller.
+    #[test]
+    fn memory_is_asked_for_once() {
+        let text = "./".repeat(500);
+        assert!(parse(&text).joined.capacity() >= text.len());
+    }
+
     #[test]
     fn link_texts_keep_their_end() {
         for (text, dir) in [("a", false), ("a/", true), ("a/.", true), (".", true), ("..", true), ("../a", false)] {
@@ -287,6 +294,27 @@ mod tests {
         }
         for text in [".", "..", "a/..", "a/../"] {
             assert_eq!(split(text), None, "{text}");
+        }
+    }
+
+    /// Catches: a name from the disk that may be meant in another Unicode form, or a typed one that may not.
+    #[test]
+    fn what_was_typed_stays_so_until_the_disk_names_it() {
+        let (typed, disk) = (parse("a/caf\u{e9}"), RelPath::from_disk(Path::new("a/caf\u{e9}")));
+        assert!(typed.is_typed() && typed.skip(1).is_typed() && typed.split_last().unwrap().0.is_typed());
+        assert!(!disk.is_typed() && !disk.skip(1).is_typed() && !RelPath::single(OsStr::new("a")).is_typed());
+        assert!(disk.join(&typed).is_typed() && !typed.join(&disk).is_typed());
+        let renamed = typed.renamed_last(OsStr::new("b"));
+        assert_eq!((renamed.as_os_str(), renamed.is_typed()), (OsStr::new("a/b"), false));
+        assert!(typed.may_fold() && parse("a b/c").may_fold() && !parse("a/b").may_fold() && !disk.may_fold());
+        assert_eq!((RelPath::single(OsStr::new("a")).depth(), disk.depth()), (1, 2));
+    }
+
+    #[test]
+    fn the_kind_is_forgotten_where_the_text_leaves_it_open() {
+        for (text, dir) in [("a", false), ("a/", false), ("a/b/.", false), ("a/..", true), ("a/../", true), (".", true)] {
+            let path = parse(text).of_any_kind();
+            assert_eq!((path.as_os_str(), path.must_be_dir()), (parse(text).as_os_str(), dir), "{text}");
         }
     }
 

@@ -224,4 +224,103 @@ mod tests {
         }
         assert!(!needs(Some("x"), "a/b/.c"));
     }
+
+    fn place(rules: &[(&str, Access)]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let builder = Roots::builder().root(folder.path(), Access::Write);
+        rules.iter().fold(builder, |builder, (rule, access)| builder.rule(*rule, *access)).open().unwrap().place_of_first()
+    }
+
+    fn name(text: &str) -> &OsStr {
+        OsStr::new(text)
+    }
+
+    const OUTSIDE: Result<(), ErrorKind> = Err(ErrorKind::OutsideRoots);
+    const PROTECTED: Result<(), ErrorKind> = Err(ErrorKind::Protected);
+
+    /// Catches: a name that is judged as a file where it has to be a directory, or as the end where another name comes behind it.
+    #[test]
+    fn a_name_is_judged_as_what_it_has_to_be() {
+        let place = place(&[("x/", Access::None), ("l", Access::List)]);
+        let enter =
+            |text: &str, last, dir, makes_dir| RuleJudge::new(&place, Access::Read, makes_dir).enter(name(text), last, dir);
+        assert_eq!(enter("x", true, false, false), Ok(()));
+        for (last, dir, makes_dir) in [(false, false, false), (true, true, false), (true, false, true)] {
+            assert_eq!(enter("x", last, dir, makes_dir), PROTECTED, "{last} {dir} {makes_dir}");
+            assert_eq!(enter("y", last, dir, makes_dir), Ok(()));
+        }
+        assert_eq!((enter("l", false, false, false), enter("l", true, false, false)), (Ok(()), PROTECTED));
+        assert_eq!(enter(".cap-roots-1.tmp", true, false, false), PROTECTED);
+        let end = |dir_or_link, makes_dir| {
+            let mut judge = RuleJudge::new(&place, Access::Write, makes_dir);
+            judge.enter(name("x"), true, false).and_then(|()| judge.finish(dir_or_link))
+        };
+        assert_eq!((end(false, false), end(true, false)), (Ok(()), PROTECTED));
+    }
+
+    /// Catches: a walk that goes on by the rules of where it was, or ends where it may not.
+    #[test]
+    fn the_judge_stands_where_the_walk_does() {
+        let place = place(&[("a/secret", Access::None), ("l", Access::List)]);
+        let mut judge = RuleJudge::new(&place, Access::Read, false);
+        judge.enter(name("a"), false, false).unwrap();
+        assert_eq!(judge.enter(name("secret"), true, false), PROTECTED);
+        judge.leave();
+        assert_eq!((judge.enter(name("secret"), false, false), judge.enter(name("a"), false, false)), (Ok(()), Ok(())));
+        judge.restart();
+        assert_eq!((judge.level(), judge.enter(name("a"), false, false)), (place.floor_level(), Ok(())));
+        assert_eq!((judge.link(false), judge.enter(name("secret"), true, false)), (Ok(()), PROTECTED));
+        judge.restart();
+        judge.leave();
+        judge.enter(name("l"), false, false).unwrap();
+        assert_eq!((judge.link(false), judge.link(true), judge.arrive()), (Ok(()), PROTECTED, PROTECTED));
+        judge.leave();
+        assert_eq!(judge.arrive(), Ok(()));
+    }
+
+    /// Catches: a set of one file that lets another name, a directory or a link through.
+    #[test]
+    fn where_one_name_counts_nothing_else_is_passed() {
+        let mut place = place(&[]);
+        place.only = Some(OsString::from("f"));
+        let judge = |makes_dir| RuleJudge::new(&place, Access::Read, makes_dir);
+        let enter = |text: &str, last| judge(false).enter(name(text), last, false);
+        assert_eq!((enter("f", true), enter("f", false), enter("g", true)), (Ok(()), OUTSIDE, OUTSIDE));
+        assert_eq!(
+            (judge(false).finish(false), judge(false).finish(true), judge(true).finish(false)),
+            (Ok(()), OUTSIDE, OUTSIDE)
+        );
+        assert_eq!((judge(false).link(true), judge(false).arrive()), (OUTSIDE, OUTSIDE));
+    }
+
+    #[test]
+    fn names_that_a_disk_may_take_for_others_count_to_the_byte_under_rules() {
+        let (ruled, free) = (place(&[(".env", Access::None)]), place(&[]));
+        let exact = |place: &Place, text: &str| {
+            let judge = RuleJudge::new(place, Access::Read, false);
+            (judge.is_exact(name(text)), Traced::new(judge).is_exact(name(text)))
+        };
+        assert_eq!(
+            (exact(&ruled, "caf\u{e9}"), exact(&ruled, "a"), exact(&free, "caf\u{e9}")),
+            ((true, true), (false, false), (false, false))
+        );
+        assert!(!NoRules.is_exact(name("caf\u{e9}")));
+    }
+
+    /// Catches: names that are kept after they were left, and a judge that is not asked any more once it is traced.
+    #[test]
+    fn a_traced_judge_judges_and_its_names_are_those_of_the_way() {
+        let place = place(&[("secret", Access::None), ("l", Access::List)]);
+        let mut judge = Traced::new(RuleJudge::new(&place, Access::Read, false));
+        let told = |judge: &Traced<_>| judge.names().as_os_str().to_owned();
+        judge.enter(name("a"), false, false).unwrap();
+        judge.enter(name("b"), false, false).unwrap();
+        judge.leave();
+        assert_eq!(judge.enter(name("secret"), true, false), PROTECTED);
+        assert_eq!(told(&judge), "a/secret", "the refused one is what is asked for");
+        judge.restart();
+        assert_eq!((told(&judge).to_str(), judge.level()), (Some("."), place.floor_level()));
+        judge.enter(name("l"), false, false).unwrap();
+        assert_eq!((judge.link(true), judge.arrive(), told(&judge).to_str()), (PROTECTED, PROTECTED, Some("l")));
+    }
 }

@@ -133,3 +133,89 @@ fn refusal(error: Errno) -> Error {
         error => Error::from_io(&error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::table::{self, Case, has_openat2, held};
+    use Want::{File as Content, LinkText, Metadata as Far, Name, OwnMetadata as Near, Target};
+
+    fn told(dir: &Dir, path: &str, want: Want, free: bool) -> String {
+        match open(dir, &table::path(path), want, &Level::free(), free) {
+            Fast::Undecided => "walk".to_owned(),
+            Fast::Refused(error) => table::told(Err(error)),
+            Fast::Found(found) => table::told(Ok(found)),
+        }
+    }
+
+    /// Catches: a call that opens where it should only look, follows where it should not, waits, takes a file for a directory, or leaves to the
+    /// walk what it knows itself: then the answers are right, and each takes as long as the slow way.
+    #[test]
+    fn what_one_call_says_and_what_it_leaves_to_the_walk() {
+        if !has_openat2() {
+            return;
+        }
+        let case = Case::new();
+        let dir = held(&case.at("."));
+        for (path, want, answer) in [
+            (".", Want::Dir, "held"),
+            ("d/f", Content, "open: a file"),
+            ("d/f/", Content, "not-a-directory"),
+            ("d", Content, "open: a directory"),
+            ("d/", Content, "open: a directory"),
+            ("l", Content, "open: a file"),
+            ("s", Content, "special-file"),
+            ("p", Content, "open: special"),
+            ("missing", Content, "not-found"),
+            ("missin\u{e9}", Content, "walk"),
+            ("out/x", Content, "walk"),
+            ("self", Content, "walk"),
+            ("d", Want::Dir, "held"),
+            ("dl", Want::Dir, "held"),
+            ("d/f", Want::Dir, "not-a-directory"),
+            ("s", Want::Dir, "not-a-directory"),
+            ("l", Far, "a file"),
+            ("dl", Far, "a directory"),
+            ("s", Far, "special"),
+            ("p", Far, "special"),
+            ("d/f/", Far, "not-a-directory"),
+            ("out", Far, "walk"),
+            ("l", Near, "a link"),
+            ("out", Near, "a link"),
+            ("dl/", Near, "a directory"),
+            ("d/f", LinkText, "a file"),
+            ("l", LinkText, "-> d/f"),
+            ("dl/", LinkText, "a directory"),
+            ("d/new", Name, "slot new"),
+            ("d/f", Name, "slot f"),
+            ("d/f", Target, "slot f"),
+            ("l", Name, "slot l"),
+            ("l", Target, "walk"),
+            ("d/new", Target, "slot new"),
+            ("d/..", Name, "walk"),
+            ("dl/f", Name, "slot f"),
+            ("s/x", Name, "not-a-directory"),
+            ("missing/x", Name, "not-found"),
+            ("missin\u{e9}/x", Name, "walk"),
+            ("out/x", Name, "walk"),
+            ("caf\u{e9}", Name, "walk"),
+            ("caf\u{e9}s", Name, "slot caf\u{e9}s"),
+        ] {
+            assert_eq!(told(&dir, path, want, true), answer, "{path} {want:?}");
+        }
+        // Where names are judged, no link is on the way.
+        for (path, want, answer) in
+            [("d/f", Content, "open: a file"), ("l", Content, "walk"), ("dl/f", Name, "walk"), ("l", Near, "a link")]
+        {
+            assert_eq!(told(&dir, path, want, false), answer, "{path} {want:?}");
+        }
+        // What may not be read is told by its type first.
+        for name in ["d/f", "p"] {
+            table::close(&case.at(name), 0);
+        }
+        let shut = table::unprivileged(|| ["d/f", "p", "d/f/"].map(|path| told(&dir, path, Content, true)));
+        assert_eq!(shut, ["os-denied", "open: special", "not-a-directory"]);
+        // Whether one of those is magic, only its parent tells.
+        assert_eq!(told(&held("/proc".as_ref()), "self", LinkText, true), "walk");
+    }
+}

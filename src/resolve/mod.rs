@@ -16,6 +16,9 @@ mod judge;
 mod linux;
 pub(crate) mod slot;
 pub(crate) mod step;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod table;
 pub(crate) mod walk;
 pub(crate) mod way;
 

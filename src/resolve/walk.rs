@@ -106,10 +106,9 @@ impl<J: Judge> Walk<'_, J> {
     /// in it: where that leads is found by walking it, and if it leads nowhere any more, the depth is not known.
     fn depth(&self) -> Option<usize> {
         let Some(path) = &self.base_path else { return Some(self.way.len()) };
-        let place = Place { start: None, ..self.place.clone() };
         let mut way = Walk {
-            place: &place,
-            way: Way::new(Arc::clone(place.floor_dir().ok()?)),
+            place: self.place,
+            way: Way::new(Arc::clone(self.place.floor_dir().ok()?)),
             base_path: None,
             todo: Vec::new(),
             must_be_dir: true,

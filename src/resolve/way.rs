@@ -101,3 +101,45 @@ impl Way {
         Arc::try_unwrap(last).or_else(|shared| shared.try_clone())
     }
 }
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(way: &Way) -> Vec<usize> {
+        let held = |(index, below): (usize, &Below)| matches!(below.handle, Handle::Held(_)).then_some(index);
+        way.below.iter().enumerate().filter_map(held).collect()
+    }
+
+    /// Catches: more descriptors than promised, or fewer handles, so that each name on the way is opened again and again; and another directory in
+    /// the place of one that was let go.
+    #[test]
+    fn the_deepest_are_held_and_the_others_are_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut way = Way::new(Arc::new(Dir::from_std_file(std::fs::File::open(folder.path()).unwrap())));
+        let mut identities = vec![Identity::of(way.top()).unwrap()];
+        for depth in 1..=40 {
+            let above = way.last().unwrap();
+            above.create_dir("d").unwrap();
+            let Entered::Dir(dir) = step::enter(&above, OsStr::new("d")).unwrap() else { panic!("no directory") };
+            identities.push(Identity::of(&dir).unwrap());
+            way.push("d".into(), dir);
+            assert_eq!((way.len(), way.names().count()), (depth, depth));
+        }
+        assert_eq!(held(&way), (24..40).collect::<Vec<_>>());
+        while way.len() > 20 {
+            assert_eq!(way.pop().as_deref(), Some(OsStr::new("d")));
+        }
+        assert_eq!(held(&way), [0; 0]);
+        assert_eq!(Identity::of(&way.last().unwrap()).unwrap(), identities[20]);
+        assert_eq!(held(&way), (4..20).collect::<Vec<_>>());
+        while way.len() > 2 {
+            way.pop();
+        }
+        let second = folder.path().join("d/d");
+        std::fs::rename(&second, folder.path().join("away")).unwrap();
+        std::fs::create_dir(&second).unwrap();
+        assert_eq!(way.last().err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
+    }
+}
