@@ -56,6 +56,9 @@ mod front;
 mod grant;
 mod hint;
 mod identity;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod lease;
 mod metadata;
 mod nesting;

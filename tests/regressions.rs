@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a test")]
 
-use cap_roots_oracle::{file_uri, read, regressions};
+use cap_roots_oracle::{read, regressions, uri};
 
 #[test]
 fn committed_inputs_are_replayed() {
@@ -35,6 +35,10 @@ fn short_uris() {
         "file://h/",
         "x:///",
         " file:///",
+        "root://ws/",
+        "ROOT://",
+        "root://ws",
+        "root:/ws/",
     ];
     let segments = [
         "", "a", ".", "..", "%2e", "%2E.", "a%2fb", "%00", "%", "%4", "%zz", "%25", "%ff", "C:", "c%3A", "d|", "a b", "\u{e9}",
@@ -44,8 +48,8 @@ fn short_uris() {
     for head in heads {
         for (first, second) in segments.iter().flat_map(|first| segments.iter().map(move |second| (first, second))) {
             for end in ends {
-                file_uri::check(&format!("{head}{first}{end}"));
-                file_uri::check(&format!("{head}{first}/{second}{end}"));
+                uri::check(&format!("{head}{first}{end}"));
+                uri::check(&format!("{head}{first}/{second}{end}"));
             }
         }
     }

@@ -52,14 +52,24 @@ impl HostPath {
         Self { anchor, rest, style }
     }
 
-    /// For opening it where the operator said that it is authority.
-    pub(crate) fn to_path_buf(&self) -> PathBuf {
-        let anchor = match &self.anchor {
+    /// Where it starts, as it is written.
+    pub(crate) fn anchor_text(&self) -> String {
+        match &self.anchor {
             Anchor::Slash => "/".to_owned(),
             Anchor::Drive(letter) => format!("{letter}:\\"),
             Anchor::Share(server, share) => format!("\\\\{server}\\{share}\\"),
-        };
-        let mut path = PathBuf::from(anchor);
+        }
+    }
+
+    /// The names behind the start.
+    #[cfg(feature = "internals")]
+    pub(crate) fn names(&self) -> &RelPath {
+        &self.rest
+    }
+
+    /// For opening it where the operator said that it is authority.
+    pub(crate) fn to_path_buf(&self) -> PathBuf {
+        let mut path = PathBuf::from(self.anchor_text());
         path.extend(self.rest.steps().map(|step| match step {
             Step::Name(name) => name,
             Step::Parent => OsStr::new(".."),

@@ -5,14 +5,16 @@
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
 pub mod agree;
-pub mod file_uri;
 pub mod generate;
 pub mod location;
 pub mod model;
+pub mod pieces;
 pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
 pub mod sequence;
 pub mod tree;
+pub mod uri;
 pub mod vocabulary;
+pub mod windows;

@@ -9,8 +9,8 @@ pub fn replay() -> usize {
     let mut count = 0;
     for folder in ["regressions", "corpus"] {
         for (target, check) in [
-            ("location", (|bytes| text(bytes, crate::location::check)) as fn(&[u8])),
-            ("file_uri", |bytes| text(bytes, crate::file_uri::check)),
+            ("location", crate::location::check_bytes as fn(&[u8])),
+            ("uri", crate::uri::check_bytes),
             ("read", crate::read::check),
             ("sequence", crate::sequence::run::check_both),
         ] {
@@ -21,10 +21,4 @@ pub fn replay() -> usize {
         }
     }
     count
-}
-
-fn text(bytes: &[u8], check: fn(&str)) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        check(text);
-    }
 }
