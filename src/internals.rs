@@ -132,9 +132,8 @@ impl Rules {
 }
 
 fn read<'a>(rules: impl IntoIterator<Item = (&'a str, Access)>) -> Result<Vec<rule::Rule>> {
-    let rule = |(glob, access)| {
-        rule::Rule::parse(glob, access).map_err(|detail| Error::detailed(ErrorKind::InvalidArgument, detail))
-    };
+    let rule =
+        |(glob, access)| rule::Rule::parse(glob, access).map_err(|detail| Error::detailed(ErrorKind::InvalidArgument, detail));
     rules.into_iter().map(rule).collect()
 }
 

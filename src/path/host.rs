@@ -110,16 +110,19 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
     let mut chars = text.chars();
     match (chars.next(), chars.next(), chars.next()) {
         (Some(a), Some(b), c) if style.is_separator(a) && style.is_separator(b) => {
-            if matches!(c, Some('?' | '.')) || text.starts_with("\\??") {
+            if matches!(c, Some('?' | '.')) {
                 return Err(Detail::DeviceNamespace);
             }
             let mut pieces = chars.as_str().splitn(3, |c| style.is_separator(c));
             // The third character was taken off above, and belongs to the server's name.
             let server = format!("{}{}", c.map(String::from).unwrap_or_default(), pieces.next().unwrap_or_default());
             let (share, rest) = (pieces.next().unwrap_or_default(), pieces.next().unwrap_or_default());
-            if server.is_empty() || share.is_empty() || c.is_some_and(|c| style.is_separator(c)) {
+            // `..` as a share would be cleaned away by the system, and what follows be another share of that server.
+            if server.is_empty() || matches!(share, "" | "." | "..") || c.is_some_and(|c| style.is_separator(c)) {
                 return Err(Detail::WindowsName);
             }
+            style.check_name(&server)?;
+            style.check_name(share)?;
             Ok(Some((Anchor::Share(server.to_lowercase(), share.to_lowercase()), rest)))
         }
         (Some(letter), Some(':'), separator) if letter.is_ascii_alphabetic() => match separator {
@@ -127,6 +130,7 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
             // `C:` and `C:x` mean the current directory of that drive: nobody's intention, and not ours to know.
             _ => Err(Detail::NotAbsolute),
         },
+        (Some(first), Some('?'), Some('?')) if style.is_separator(first) => Err(Detail::DeviceNamespace),
         (Some(first), _, _) if style.is_separator(first) => Err(Detail::NotAbsolute),
         _ => Ok(None),
     }
@@ -170,7 +174,23 @@ mod tests {
 
     #[test]
     fn half_absolute_and_device_texts_are_refused() {
-        for text in ["C:", "C:a", r"\a", "/a", r"\\?\C:\a", r"\\.\pipe\x", r"\??\C:\a", r"\\", r"\\host", r"\\\host\share"] {
+        for text in [
+            "C:",
+            "C:a",
+            r"\a",
+            "/a",
+            r"\\?\C:\a",
+            r"\\.\pipe\x",
+            r"\??\C:\a",
+            r"\\",
+            r"\\host",
+            r"\\\host\share",
+            r"\\host\..\x",
+            r"\\host\.\x",
+            r"\\host\a:b",
+            r"\\ho*st\share",
+            r"\\host\share.\x",
+        ] {
             assert!(HostPath::parse(text, PathStyle::Windows).is_err(), "{text}");
         }
         assert!(matches!(HostPath::parse("a/b", PathStyle::Windows), Ok(None)));

@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_methods, reason = "builds trees by path")]
 
 pub mod agree;
+pub mod config;
+pub mod decide;
 pub mod generate;
 pub mod location;
 pub mod model;
@@ -13,6 +15,8 @@ pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
+pub mod rules;
+pub mod schema;
 pub mod sequence;
 pub mod tree;
 pub mod uri;

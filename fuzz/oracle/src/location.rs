@@ -109,7 +109,8 @@ pub(crate) fn agree(text: &str, style: Style, own: Option<&Reading>, ours: &Resu
     assert_eq!((&again.steps, &again.uri), (&ours.steps, &ours.uri), "{style:?} {text:?}");
     for step in steps.into_iter().filter(|step| *step != b"..") {
         // Names with other names: short ones, composed and folded ones, trimmed ones, streams.
-        let other = step.iter().any(|byte| !byte.is_ascii() || b"~:".contains(byte)) || step.ends_with(b" ") || step.ends_with(b".");
+        let other =
+            step.iter().any(|byte| !byte.is_ascii() || b"~:".contains(byte)) || step.ends_with(b" ") || step.ends_with(b".");
         assert_eq!(may_alias(OsStr::from_bytes(step)), other, "{text:?}");
     }
 }

@@ -11,6 +11,9 @@ pub fn replay() -> usize {
         for (target, check) in [
             ("location", crate::location::check_bytes as fn(&[u8])),
             ("uri", crate::uri::check_bytes),
+            ("rules", crate::rules::check_bytes),
+            ("decide", crate::decide::check_bytes),
+            ("config", crate::config::check_bytes),
             ("read", crate::read::check),
             ("sequence", crate::sequence::run::check_both),
         ] {
