@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "a test")]
 
-use cap_roots_oracle::{read, regressions, uri};
+use cap_roots_oracle::{config, decide, location, read, regressions, rules, uri};
 
 #[test]
 fn committed_inputs_are_replayed() {
@@ -51,6 +51,29 @@ fn short_uris() {
                 uri::check(&format!("{head}{first}{end}"));
                 uri::check(&format!("{head}{first}/{second}{end}"));
             }
+        }
+    }
+}
+
+/// The same inputs each time, from a generator of its own (xorshift), with and without the mark of picks.
+#[test]
+fn drawn_inputs() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut byte = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    for round in 0..5_000 {
+        let picks: Vec<u8> = std::iter::once(0xff).chain((0..byte() % 48).map(|_| byte() % 64)).collect();
+        uri::check_bytes(&picks);
+        location::check_bytes(&picks);
+        rules::check_bytes(&picks);
+        decide::check_bytes(picks.get(1..).unwrap_or_default());
+        // Each of these is read several times.
+        if round % 8 == 0 {
+            config::check_bytes(&picks);
         }
     }
 }

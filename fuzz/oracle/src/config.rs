@@ -97,7 +97,7 @@ pub fn check_bytes(bytes: &[u8]) {
 /// Panics if a configuration is read otherwise than it has to be.
 pub fn check(text: &str) {
     let read = Config::parse(text);
-    let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let plain = text.trim_start_matches('\u{feff}');
     let table = plain.parse::<toml::Table>();
     let json = table.ok().map(|table| Value::Object(table.iter().map(|(key, value)| (key.clone(), json(key, value))).collect()));
     let json = json.filter(|json| schema::fits(&SCHEMA, &SCHEMA, json));
