@@ -117,10 +117,10 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
             // The third character was taken off above, and belongs to the server's name.
             let server = format!("{}{}", c.map(String::from).unwrap_or_default(), pieces.next().unwrap_or_default());
             let (share, rest) = (pieces.next().unwrap_or_default(), pieces.next().unwrap_or_default());
-            // `..` as a share would be cleaned away by the system, and what follows be another share of that server.
-            if server.is_empty() || matches!(share, "" | "." | "..") || c.is_some_and(|c| style.is_separator(c)) {
+            if server.is_empty() || share.is_empty() || c.is_some_and(|c| style.is_separator(c)) {
                 return Err(Detail::WindowsName);
             }
+            // `..` as a share, which ends in a dot, would be cleaned away by the system: what follows would be another share.
             style.check_name(&server)?;
             style.check_name(share)?;
             Ok(Some((Anchor::Share(server.to_lowercase(), share.to_lowercase()), rest)))

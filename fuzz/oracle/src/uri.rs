@@ -127,6 +127,10 @@ pub fn check(text: &str) {
         }
     }
     // As a client's root.
+    if text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("root://")) {
+        assert!(Hint::parse(text).is_err(), "{text:?}");
+        return;
+    }
     let hint = Hint::parse(text);
     let own = own.filter(|own| own.form == "host");
     assert_eq!(hint.is_ok(), own.is_some(), "{text:?}: {hint:?}");
