@@ -26,6 +26,10 @@ enum Part {
     Name(Vec<Token>),
 }
 
+/// No glob.
+#[derive(Debug)]
+pub struct Unreadable;
+
 /// A glob with its ceiling.
 pub struct Glob {
     parts: Vec<Part>,
@@ -98,7 +102,7 @@ fn ranges(inside: &[char]) -> Option<Vec<(char, char)>> {
 }
 
 /// `Err`: it cannot be read. `Ok(None)`: it can, but has a character of which nothing is known here.
-fn tokens(part: &str) -> Result<Option<Vec<Token>>, ()> {
+fn tokens(part: &str) -> Result<Option<Vec<Token>>, Unreadable> {
     let chars: Vec<char> = part.chars().collect();
     let mut tokens = Vec::new();
     // To try all ways of many stars would take for ever.
@@ -113,8 +117,8 @@ fn tokens(part: &str) -> Result<Option<Vec<Token>>, ()> {
                 let negated = matches!(rest, ['!' | '^', ..]);
                 let set = &rest[usize::from(negated)..];
                 // The first character is in the set, whatever it is.
-                let end = set.iter().skip(1).position(|c| *c == ']').ok_or(())? + 1;
-                tokens.push(Token::Set(negated, ranges(&set[..end]).ok_or(())?));
+                let end = set.iter().skip(1).position(|c| *c == ']').ok_or(Unreadable)? + 1;
+                tokens.push(Token::Set(negated, ranges(&set[..end]).ok_or(Unreadable)?));
                 rest = &set[end + 1..];
             }
             c => match folded(*c) {
@@ -128,18 +132,18 @@ fn tokens(part: &str) -> Result<Option<Vec<Token>>, ()> {
 
 impl Glob {
     /// Reads a glob, as [`tokens`] does a part of it.
-    pub fn parse(glob: &str, access: Access) -> Result<Option<Self>, ()> {
+    pub fn parse(glob: &str, access: Access) -> Result<Option<Self>, Unreadable> {
         let odd = |c: char| c.is_control() || "\\{}".contains(c);
         if glob.len() > 4095 || glob.contains(odd) || glob.trim() != glob || glob.starts_with('!') {
-            return Err(());
+            return Err(Unreadable);
         }
         if glob == "~" || glob.starts_with("~/") {
-            return Err(());
+            return Err(Unreadable);
         }
         let body = glob.strip_suffix('/').unwrap_or(glob);
         let mut names: Vec<&str> = body.strip_prefix('/').unwrap_or(body).split('/').collect();
         if names.iter().any(|name| matches!(*name, "" | "." | "..") || *name != "**" && name.contains("**")) {
-            return Err(());
+            return Err(Unreadable);
         }
         if !body.contains('/') {
             names.insert(0, "**");
@@ -159,7 +163,7 @@ impl Glob {
             }
         }
         if names.len() > 62 {
-            return Err(());
+            return Err(Unreadable);
         }
         // What is below a directory is there for the directory alone, so nothing is left to be told apart.
         let dirs_only = glob.ends_with('/') && !inside;
@@ -236,8 +240,8 @@ pub struct Naive {
 
 impl Naive {
     /// `None`: a name or a glob has a character of which nothing is known here. `Err`: a glob cannot be read.
-    pub fn new(globs: &[(String, Access)], names: &[&str]) -> Result<Option<Self>, ()> {
-        let parsed: Vec<_> = globs.iter().map(|(glob, access)| Glob::parse(glob, *access)).collect::<Result<_, ()>>()?;
+    pub fn new(globs: &[(String, Access)], names: &[&str]) -> Result<Option<Self>, Unreadable> {
+        let parsed: Vec<_> = globs.iter().map(|(glob, access)| Glob::parse(glob, *access)).collect::<Result<_, Unreadable>>()?;
         let Some(letters) = names.iter().map(|name| letters(name)).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut read = Vec::new();
         for glob in parsed {
