@@ -382,7 +382,7 @@ pub struct Limits {
     #[schemars(with = "NonZeroU64")]
     pub max_seconds: Option<NonZeroU64>,
     /// Most entries in one listing of the server.
-    #[schemars(with = "NonZeroU32")]
+    #[schemars(with = "NonZeroU32", range(min = 1, max = 4_294_967_295_u32))]
     pub max_entries: Option<NonZeroU32>,
     /// How many levels down trees and searches of the server go.
     #[schemars(with = "NonZeroU32", range(min = 1, max = 512))]

@@ -37,6 +37,7 @@
 //!
 //! # Features
 //! None is on by default, and none changes what the rest does. `config`: grants from a TOML file of the operator (`cap_roots::config`).
+//! `internals` is for this project's own tests and no part of the API.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
 mod access;
@@ -56,6 +57,9 @@ mod front;
 mod grant;
 mod hint;
 mod identity;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod lease;
 mod metadata;
 mod nesting;

@@ -67,6 +67,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("", 1, 1, "nothing is in it"),
         (" \n# protect = \"none\"\n", 1, 1, "nothing is in it"),
         ("\u{feff}", 1, 1, "nothing is in it"),
+        ("\u{feff}\u{feff}", 1, 1, "nothing is in it"),
         ("[[root]]\npath = \"x\"", 1, 1, "access is missing in [[root]]; write access = \"list\""),
         (&root("[[root]]\naccess = \"read\""), 4, 1, "path is missing in [[root]]; write path ="),
         ("[[root]]\npth = \"x\"", 2, 1, "unknown key \"pth\" in [[root]]; path may be meant; known keys: path, name, access"),

@@ -18,8 +18,8 @@ use crate::text::quoted;
 
 /// Reads a whole configuration, or says what is wrong first.
 pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
-    // A mark that some editors write; columns are counted without it.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // A mark that some editors write; columns are counted without it. The parser would take another one for nothing.
+    let text = text.trim_start_matches('\u{feff}');
     if says_nothing(text) {
         // Rules may be lost with the rest, so nothing is not the same as no restrictions.
         return Err(ConfigError::at(

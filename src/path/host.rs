@@ -52,14 +52,24 @@ impl HostPath {
         Self { anchor, rest, style }
     }
 
-    /// For opening it where the operator said that it is authority.
-    pub(crate) fn to_path_buf(&self) -> PathBuf {
-        let anchor = match &self.anchor {
+    /// Where it starts, as it is written.
+    pub(crate) fn anchor_text(&self) -> String {
+        match &self.anchor {
             Anchor::Slash => "/".to_owned(),
             Anchor::Drive(letter) => format!("{letter}:\\"),
             Anchor::Share(server, share) => format!("\\\\{server}\\{share}\\"),
-        };
-        let mut path = PathBuf::from(anchor);
+        }
+    }
+
+    /// The names behind the start.
+    #[cfg(feature = "internals")]
+    pub(crate) fn names(&self) -> &RelPath {
+        &self.rest
+    }
+
+    /// For opening it where the operator said that it is authority.
+    pub(crate) fn to_path_buf(&self) -> PathBuf {
+        let mut path = PathBuf::from(self.anchor_text());
         path.extend(self.rest.steps().map(|step| match step {
             Step::Name(name) => name,
             Step::Parent => OsStr::new(".."),
@@ -100,7 +110,7 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
     let mut chars = text.chars();
     match (chars.next(), chars.next(), chars.next()) {
         (Some(a), Some(b), c) if style.is_separator(a) && style.is_separator(b) => {
-            if matches!(c, Some('?' | '.')) || text.starts_with("\\??") {
+            if matches!(c, Some('?' | '.')) {
                 return Err(Detail::DeviceNamespace);
             }
             let mut pieces = chars.as_str().splitn(3, |c| style.is_separator(c));
@@ -110,6 +120,9 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
             if server.is_empty() || share.is_empty() || c.is_some_and(|c| style.is_separator(c)) {
                 return Err(Detail::WindowsName);
             }
+            // `..` as a share, which ends in a dot, would be cleaned away by the system: what follows would be another share.
+            style.check_name(&server)?;
+            style.check_name(share)?;
             Ok(Some((Anchor::Share(server.to_lowercase(), share.to_lowercase()), rest)))
         }
         (Some(letter), Some(':'), separator) if letter.is_ascii_alphabetic() => match separator {
@@ -117,6 +130,7 @@ fn split_anchor(text: &str, style: PathStyle) -> Result<Option<(Anchor, &str)>, 
             // `C:` and `C:x` mean the current directory of that drive: nobody's intention, and not ours to know.
             _ => Err(Detail::NotAbsolute),
         },
+        (Some(first), Some('?'), Some('?')) if style.is_separator(first) => Err(Detail::DeviceNamespace),
         (Some(first), _, _) if style.is_separator(first) => Err(Detail::NotAbsolute),
         _ => Ok(None),
     }
@@ -160,7 +174,23 @@ mod tests {
 
     #[test]
     fn half_absolute_and_device_texts_are_refused() {
-        for text in ["C:", "C:a", r"\a", "/a", r"\\?\C:\a", r"\\.\pipe\x", r"\??\C:\a", r"\\", r"\\host", r"\\\host\share"] {
+        for text in [
+            "C:",
+            "C:a",
+            r"\a",
+            "/a",
+            r"\\?\C:\a",
+            r"\\.\pipe\x",
+            r"\??\C:\a",
+            r"\\",
+            r"\\host",
+            r"\\\host\share",
+            r"\\host\..\x",
+            r"\\host\.\x",
+            r"\\host\a:b",
+            r"\\ho*st\share",
+            r"\\host\share.\x",
+        ] {
             assert!(HostPath::parse(text, PathStyle::Windows).is_err(), "{text}");
         }
         assert!(matches!(HostPath::parse("a/b", PathStyle::Windows), Ok(None)));

@@ -6,20 +6,26 @@
 
 pub mod act;
 pub mod agree;
+pub mod config;
+pub mod decide;
 pub mod differential;
-pub mod file_uri;
 pub mod generate;
 pub mod ground;
 pub mod kernel;
 pub mod location;
 pub mod model;
 pub mod notation;
+pub mod pieces;
 pub mod poison;
 pub mod privilege;
 pub mod read;
 pub mod regressions;
+pub mod rules;
+pub mod schema;
 pub mod seeds;
 pub mod sequence;
 pub mod tree;
+pub mod uri;
 pub mod vocabulary;
+pub mod windows;
 pub mod without;

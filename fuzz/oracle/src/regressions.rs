@@ -9,8 +9,11 @@ pub fn replay() -> usize {
     let mut count = 0;
     for folder in ["regressions", "corpus"] {
         for (target, check) in [
-            ("location", (|bytes| text(bytes, crate::location::check)) as fn(&[u8])),
-            ("file_uri", |bytes| text(bytes, crate::file_uri::check)),
+            ("location", crate::location::check_bytes as fn(&[u8])),
+            ("uri", crate::uri::check_bytes),
+            ("rules", crate::rules::check_bytes),
+            ("decide", crate::decide::check_bytes),
+            ("config", crate::config::check_bytes),
             ("read", crate::read::check),
             ("sequence", crate::sequence::run::check_both),
             ("differential", crate::differential::check_all),
@@ -22,10 +25,4 @@ pub fn replay() -> usize {
         }
     }
     count
-}
-
-fn text(bytes: &[u8], check: fn(&str)) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        check(text);
-    }
 }
