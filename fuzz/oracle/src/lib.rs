@@ -11,6 +11,7 @@ pub mod location;
 pub mod model;
 pub mod poison;
 pub mod privilege;
+pub mod race;
 pub mod read;
 pub mod regressions;
 pub mod sequence;

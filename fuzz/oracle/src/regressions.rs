@@ -12,6 +12,7 @@ pub fn replay() -> usize {
             ("location", (|bytes| text(bytes, crate::location::check)) as fn(&[u8])),
             ("file_uri", |bytes| text(bytes, crate::file_uri::check)),
             ("read", crate::read::check),
+            ("race", crate::race::check),
             ("sequence", crate::sequence::run::check_both),
         ] {
             for entry in fs::read_dir(top.join(folder).join(target)).into_iter().flatten().flatten() {

@@ -106,7 +106,8 @@ fn read(chars: &[char], nested: usize) -> Result<(Vec<Part>, usize), &'static st
                 at += more;
             }
             '\\' => {
-                parts.push(Part::Char(*rest.first().ok_or("backslash")?));
+                let c = *rest.first().ok_or("backslash")?;
+                parts.push(if c == '/' { Part::Slash } else { Part::Char(c) });
                 at += 1;
             }
             '[' => {
