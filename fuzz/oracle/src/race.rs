@@ -9,12 +9,12 @@
 //! its low bits pick the exchange, its high bits the pause behind it. The tree is kept and put right between inputs.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cap_roots::{Access, Error, Roots};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 
 use crate::poison::{self, CANARY};
 use crate::privilege;
@@ -181,7 +181,7 @@ pub fn check(input: &[u8]) {
     let schedule = Schedule::of(input);
     STAGE.with(|stage| {
         stage.put_right();
-        let names = EXCHANGES.map(|names| names.map(|name| stage.tree.root().join(name.split(" -> ").next().unwrap_or(name))));
+        let names = EXCHANGES.map(|names| names.map(|name| End::of(stage, name.split(" -> ").next().unwrap_or(name))));
         let stop = AtomicBool::new(false);
         let begin = Instant::now();
         std::thread::scope(|scope| {
@@ -199,14 +199,29 @@ pub fn check(input: &[u8]) {
     });
 }
 
-fn attack(schedule: &Schedule, names: &[[PathBuf; 2]; 8], stop: &AtomicBool) {
+/// A name in a directory that is held: the attacker does not go by links of its own, which would lead it outside.
+struct End {
+    dir: OwnedFd,
+    name: &'static str,
+}
+
+impl End {
+    fn of(stage: &Stage, path: &'static str) -> Self {
+        let (dir, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = openat(CWD, stage.tree.root().join(dir), flags, Mode::empty()).unwrap_or_else(|error| panic!("{error}"));
+        Self { dir, name }
+    }
+}
+
+fn attack(schedule: &Schedule, names: &[[End; 2]; 8], stop: &AtomicBool) {
     if schedule.steps.is_empty() {
         return;
     }
     for step in schedule.steps.iter().cycle() {
         let [one, other] = &names[step.exchange];
         // One of them may be missing: what is in the way of an operation is in the way here.
-        let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+        let _ = renameat_with(&one.dir, one.name, &other.dir, other.name, RenameFlags::EXCHANGE);
         for _ in 0..step.pause {
             std::hint::spin_loop();
         }

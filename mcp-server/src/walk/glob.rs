@@ -126,7 +126,10 @@ fn meant(glob: &str, fold: bool) -> Parsed<Vec<String>> {
     if bare.trim_matches('/').is_empty() {
         return Err("is empty");
     }
-    braces::written_out(&form(bare, fold))
+    let mut meant = braces::written_out(&form(bare, fold))?;
+    // Braces may leave nothing of one, which then fits nothing.
+    meant.retain(|one| !one.trim_matches('/').is_empty());
+    Ok(meant)
 }
 
 /// `glob`: without braces that mean anything.
@@ -134,8 +137,7 @@ fn pattern(glob: &str, floats: bool) -> Parsed<String> {
     let bare = glob.trim_matches('/');
     let mut parser = Parser { rest: bare.chars().peekable(), out: String::from(if floats { r"\A(?s:.*/)?" } else { r"\A" }) };
     parser.all()?;
-    // Braces may leave nothing of a glob, which then fits nothing.
-    Ok(parser.out + if bare.is_empty() { "[^/&&/]" } else { r"\z" })
+    Ok(parser.out + r"\z")
 }
 
 struct Parser<'a> {
