@@ -15,7 +15,7 @@ use rmcp::transport::Transport;
 use crate::context::Context;
 use crate::server::Server;
 use crate::settings::Settings;
-use crate::stdio::{self, Limits};
+use crate::stdio::{self, Limits, Stdio, Streams};
 use crate::turns::Turns;
 use crate::{client_roots, fail, http, shutdown, signals, start};
 
@@ -56,22 +56,32 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
             let _ = tokio::time::timeout(GRACE, turns.idle()).await;
             return Ok(served.map_or_else(|line| fail(&line), |()| ExitCode::SUCCESS));
         }
-        let (transport, streams) = stdio::open(Limits::default())?;
-        let watched = client.watch(transport);
-        let stopped = async {
-            tokio::select! {
-                () = shutdown::asked() => (),
-                () = streams.stopped() => (),
-            }
-        };
-        let ended = until(stopped, server, watched).await;
-        // What is stopped takes away what it has begun; only then the process may end.
-        let _ = tokio::time::timeout(GRACE, turns.idle()).await;
-        streams.finish(GRACE);
-        ended.map(|()| ExitCode::SUCCESS)
+        over(stdio::open(Limits::default())?, server, &client, &turns, shutdown::asked()).await.map(|()| ExitCode::SUCCESS)
     });
     // A thread that the system does not let go must not hold the end.
     runtime.shutdown_background();
+    ended
+}
+
+/// Serves one client over two streams, until it has left or the end is `asked` for.
+pub(crate) async fn over(
+    (transport, streams): (Stdio, Streams),
+    server: Server,
+    client: &ClientRoots,
+    turns: &Turns,
+    asked: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let watched = client.watch(transport);
+    let stopped = async {
+        tokio::select! {
+            () = asked => (),
+            () = streams.stopped() => (),
+        }
+    };
+    let ended = until(stopped, server, watched).await;
+    // What is stopped takes away what it has begun; only then the process may end.
+    let _ = tokio::time::timeout(GRACE, turns.idle()).await;
+    streams.finish(GRACE);
     ended
 }
 

@@ -18,6 +18,7 @@ pub mod notation;
 pub mod pieces;
 pub mod poison;
 pub mod privilege;
+pub mod race;
 pub mod read;
 pub mod regressions;
 pub mod rules;

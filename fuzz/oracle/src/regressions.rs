@@ -15,6 +15,7 @@ pub fn replay() -> usize {
             ("decide", crate::decide::check_bytes),
             ("config", crate::config::check_bytes),
             ("read", crate::read::check),
+            ("race", crate::race::check),
             ("sequence", crate::sequence::run::check_both),
             ("differential", crate::differential::check_all),
         ] {

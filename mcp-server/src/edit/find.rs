@@ -7,36 +7,48 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
-/// `text` with every `\r\n` as `\n`.
-fn plain(text: &str) -> Cow<'_, str> {
-    if memmem::find(text.as_bytes(), b"\r\n").is_some() { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+/// Stands in no text.
+const PAIR: u8 = 0xff;
+
+/// `text` with every `\r\n` as one byte.
+fn with_pairs_as(byte: u8, text: &str) -> Cow<'_, [u8]> {
+    let text = text.as_bytes();
+    let mut pairs = memmem::find_iter(text, b"\r\n").peekable();
+    if pairs.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut done) = (Vec::with_capacity(text.len()), 0);
+    for at in pairs {
+        out.extend_from_slice(text.get(done..at).unwrap_or_default());
+        out.push(byte);
+        done = at + 2;
+    }
+    out.extend_from_slice(text.get(done..).unwrap_or_default());
+    Cow::Owned(out)
 }
 
-/// A text and what is looked for in it, both as they are or both with plain line ends.
+/// A text and what is looked for in it, both with each pair as one byte, so that no place has one half of it.
 pub(super) struct Search<'a> {
     body: &'a str,
-    hay: Cow<'a, str>,
-    needle: Cow<'a, str>,
+    hay: Cow<'a, [u8]>,
+    needle: Cow<'a, [u8]>,
 }
 
 impl<'a> Search<'a> {
     /// `old` is not empty. `any`: places of every line ending are meant, so none is preferred.
     pub(super) fn new(body: &'a str, old: &'a str, any: bool) -> Self {
-        let literal = Self { body, hay: Cow::Borrowed(body), needle: Cow::Borrowed(old) };
+        let of = |byte| Self { body, hay: with_pairs_as(byte, body), needle: with_pairs_as(byte, old) };
         if !old.contains('\n') && !old.ends_with('\r') {
-            return literal;
+            // It fits between line ends, whatever they are.
+            return Self { body, hay: Cow::Borrowed(body.as_bytes()), needle: Cow::Borrowed(old.as_bytes()) };
         }
-        let mut spans = literal.spans().map(|span| literal.halves(&span)).peekable();
-        if !any && spans.peek().is_some() && !spans.any(|halves| halves) {
-            drop(spans);
-            return literal;
-        }
-        Self { body, hay: plain(body), needle: plain(old) }
+        let literal = of(PAIR);
+        if !any && memmem::find(&literal.hay, &literal.needle).is_some() { literal } else { of(b'\n') }
     }
 
     /// The places from left to right, without overlap.
     pub(super) fn spans(&self) -> impl Iterator<Item = Range<usize>> {
-        let (hay, needle) = (self.hay.as_bytes(), self.needle.as_bytes());
+        let (hay, needle) = (&*self.hay, &*self.needle);
         let mut pairs = match self.hay {
             Cow::Borrowed(_) => None,
             Cow::Owned(_) => Some(memmem::find_iter(self.body.as_bytes(), b"\r\n").peekable()),
@@ -56,17 +68,10 @@ impl<'a> Search<'a> {
 
     /// Whether another place begins within the first one.
     pub(super) fn overlaps(&self) -> bool {
-        let (hay, needle) = (self.hay.as_bytes(), self.needle.as_bytes());
+        let (hay, needle) = (&*self.hay, &*self.needle);
         let Some(first) = memmem::find(hay, needle) else { return false };
         let end = (first + 2 * needle.len()).saturating_sub(1).min(hay.len());
         hay.get(first + 1..end).is_some_and(|rest| memmem::find(rest, needle).is_some())
-    }
-
-    /// Whether `span` begins or ends between `\r` and `\n`.
-    fn halves(&self, span: &Range<usize>) -> bool {
-        let bytes = self.body.as_bytes();
-        let between = |at: usize| at > 0 && bytes.get(at - 1..=at) == Some(b"\r\n");
-        between(span.start) || between(span.end)
     }
 }
 

@@ -98,7 +98,15 @@ pub(crate) fn open(limits: Limits) -> io::Result<(Stdio, Streams)> {
     of(BufReader::with_capacity(BLOCK, io::stdin()), io::stdout(), limits)
 }
 
-fn of(input: impl BufRead + Send + 'static, output: impl Write + Send + 'static, limits: Limits) -> io::Result<(Stdio, Streams)> {
+/// Two streams as a transport. Within a runtime.
+///
+/// # Errors
+/// Those of the system, where there are no more threads.
+pub(crate) fn of(
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+    limits: Limits,
+) -> io::Result<(Stdio, Streams)> {
     let (to_read, incoming) = channel::channel(1);
     let (outgoing, to_write) = mpsc::channel();
     let (writing, written) = mpsc::channel();

@@ -57,8 +57,9 @@ pub(super) struct Excludes {
 impl Excludes {
     pub(super) fn of(globs: &[&str], anchor: Anchor, fold: bool) -> Result<Self> {
         const NAME: &str = "excludePatterns";
-        let contents: Vec<_> =
-            globs.iter().filter_map(|glob| glob.strip_suffix("/**")).filter(|glob| !glob.ends_with("**")).collect();
+        // Behind a backslash the slash is a character.
+        let is_dir = |glob: &&str| !glob.ends_with("**") && !glob.ends_with('\\');
+        let contents: Vec<_> = globs.iter().filter_map(|glob| glob.strip_suffix("/**")).filter(is_dir).collect();
         let globs = Globs::of(NAME, globs, anchor, fold)?;
         // Behind a glob that is anchored by its slash, what is left of it stays so.
         let anchored: Vec<_> =

@@ -4,6 +4,7 @@
 //!
 //! May touch: nothing. A glob becomes a regular expression without counts, so that matching is linear and its size is bounded.
 
+mod braces;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +19,10 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Longest glob, in bytes.
 const LENGTH: usize = 1_024;
-/// Most braces one inside the other.
-const NESTED: usize = 8;
+/// Most bytes of all globs of one argument, once their braces are written out.
+const WRITTEN_OUT: usize = 256 << 10;
+/// What is wrong with a bracket.
+const UNCLOSED: &str = r"has a [ without its ]; write \[ for the character itself";
 /// Largest program of all globs of one argument.
 const PROGRAM: usize = 4 << 20;
 
@@ -62,10 +65,17 @@ impl Globs {
     /// `invalid-argument` that says what is wrong with which glob.
     pub(crate) fn of(argument: &str, globs: &[&str], anchor: Anchor, fold: bool) -> Result<Self> {
         let wrong = |glob: &str, what: &str| Error::invalid_argument(format!("in {argument:?}, the glob {glob:?} {what}"));
-        let (mut all, mut directories) = (Vec::new(), Vec::new());
+        let (mut all, mut directories, mut length) = (Vec::new(), Vec::new(), 0);
         for glob in globs {
-            let pattern = pattern(glob, anchor, fold).map_err(|what| wrong(glob, what).advise("correct the glob"))?;
-            if glob.ends_with('/') { directories.push(pattern) } else { all.push(pattern) }
+            let meant = meant(glob, fold).map_err(|what| wrong(glob, what).advise("correct the glob"))?;
+            length += meant.iter().map(String::len).sum::<usize>();
+            if length > WRITTEN_OUT {
+                return Err(wrong(glob, "or one before it has too many braces").advise("give fewer or simpler globs"));
+            }
+            for one in &meant {
+                let pattern = pattern(one, anchor.floats(glob)).map_err(|what| wrong(glob, what).advise("correct the glob"))?;
+                if one.ends_with('/') { directories.push(pattern) } else { all.push(pattern) }
+            }
         }
         let too_much =
             || wrong(globs.first().unwrap_or(&""), "or one behind it cannot be read").advise("give fewer or simpler globs");
@@ -102,7 +112,8 @@ fn form(text: &str, fold: bool) -> Cow<'_, str> {
 
 type Parsed<T> = std::result::Result<T, &'static str>;
 
-fn pattern(glob: &str, anchor: Anchor, fold: bool) -> Parsed<String> {
+/// The globs without braces that a glob stands for, in the form in which they are compared.
+fn meant(glob: &str, fold: bool) -> Parsed<Vec<String>> {
     if glob.len() > LENGTH {
         return Err("is longer than 1024 bytes");
     }
@@ -111,15 +122,21 @@ fn pattern(glob: &str, anchor: Anchor, fold: bool) -> Parsed<String> {
             r"begins with !, which would turn it round; leave names out with excludePatterns, or write \! for such a name",
         );
     }
-    let floats = anchor.floats(glob);
-    let bare = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
-    let bare = bare.trim_start_matches('/');
-    if bare.is_empty() {
+    let bare = glob.strip_prefix("./").unwrap_or(glob);
+    if bare.trim_matches('/').is_empty() {
         return Err("is empty");
     }
-    let formed = form(bare, fold);
-    let mut parser = Parser { rest: formed.chars().peekable(), out: String::from(if floats { r"\A(?s:.*/)?" } else { r"\A" }) };
-    parser.sequence(0, true)?;
+    let mut meant = braces::written_out(&form(bare, fold))?;
+    // Braces may leave nothing of one, which then fits nothing.
+    meant.retain(|one| !one.trim_matches('/').is_empty());
+    Ok(meant)
+}
+
+/// `glob`: without braces that mean anything.
+fn pattern(glob: &str, floats: bool) -> Parsed<String> {
+    let bare = glob.trim_matches('/');
+    let mut parser = Parser { rest: bare.chars().peekable(), out: String::from(if floats { r"\A(?s:.*/)?" } else { r"\A" }) };
+    parser.all()?;
     Ok(parser.out + r"\z")
 }
 
@@ -129,21 +146,14 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Up to the end, or in braces up to the comma or brace that ends it, which is left. `starts`: whether a name may start here.
-    fn sequence(&mut self, nested: usize, mut starts: bool) -> Parsed<()> {
-        while let Some(&c) = self.rest.peek() {
-            if nested > 0 && matches!(c, ',' | '}') {
-                return Ok(());
-            }
-            self.rest.next();
-            if matches!(c, '*' | '?' | '+' | '@' | '!') && self.is_group() {
-                return Err(r"has a group such as +(a|b), which is not known; write {a,b}, or \( for the character itself");
-            }
+    fn all(&mut self) -> Parsed<()> {
+        // Whether a name may start here.
+        let mut starts = true;
+        while let Some(c) = self.rest.next() {
             match c {
-                '*' => self.stars(nested, starts),
+                '*' => self.stars(starts),
                 '?' => self.out.push_str("[^/]"),
                 '[' => self.class()?,
-                '{' => self.braces(nested, starts)?,
                 '\\' => {
                     let escaped = self.rest.next().ok_or("ends with a backslash")?;
                     self.literal(escaped);
@@ -153,19 +163,13 @@ impl Parser<'_> {
             }
             starts = c == '/';
         }
-        if nested > 0 { Err("has a { without its }") } else { Ok(()) }
+        Ok(())
     }
 
     /// Several are one, as in paths.
     fn slash(&mut self) {
         while self.rest.next_if_eq(&'/').is_some() {}
         self.out.push('/');
-    }
-
-    /// Whether a group in parentheses follows.
-    fn is_group(&self) -> bool {
-        let mut ahead = self.rest.clone().skip_while(|c| *c == '*');
-        ahead.next() == Some('(') && ahead.any(|c| c == ')')
     }
 
     fn literal(&mut self, c: char) {
@@ -176,13 +180,13 @@ impl Parser<'_> {
     }
 
     /// `**` as a whole name is any number of names; anything else is any text within a name.
-    fn stars(&mut self, nested: usize, starts: bool) {
+    fn stars(&mut self, starts: bool) {
         let mut count = 1;
         while self.rest.next_if_eq(&'*').is_some() {
             count += 1;
         }
         let next = self.rest.peek().copied();
-        let ends = next.is_none_or(|c| c == '/' || (nested > 0 && matches!(c, ',' | '}')));
+        let ends = next.is_none_or(|c| c == '/');
         if count < 2 || !starts || !ends {
             self.out.push_str("[^/]*");
         } else if self.rest.next_if_eq(&'/').is_none() {
@@ -193,13 +197,12 @@ impl Parser<'_> {
             self.out.push_str("(?s:.*/)?");
             if let Some('*') = self.rest.peek() {
                 self.rest.next();
-                self.stars(nested, true);
+                self.stars(true);
             }
         }
     }
 
     fn class(&mut self) -> Parsed<()> {
-        const UNCLOSED: &str = r"has a [ without its ]; write \[ for the character itself";
         self.out.push_str("[[");
         if self.rest.next_if(|c| matches!(c, '!' | '^')).is_some() {
             self.out.push('^');
@@ -239,37 +242,5 @@ impl Parser<'_> {
             self.out.push('\\');
         }
         self.out.push(c);
-    }
-
-    /// `{a,b}`; without a comma the braces are characters.
-    fn braces(&mut self, nested: usize, starts: bool) -> Parsed<()> {
-        if nested >= NESTED {
-            return Err("has too many braces one inside the other");
-        }
-        let at = self.out.len();
-        self.out.push_str("(?:");
-        let mut several = false;
-        let inner = self.rest.clone();
-        loop {
-            self.sequence(nested + 1, starts)?;
-            match self.rest.next() {
-                Some(',') => {
-                    several = true;
-                    self.out.push('|');
-                }
-                _ => break,
-            }
-        }
-        self.out.push(')');
-        if several {
-            return Ok(());
-        }
-        let text: String = inner.take_while(|c| *c != '}').collect();
-        if text.split_once("..").is_some_and(|(from, to)| !from.is_empty() && !to.is_empty() && !text.contains('/')) {
-            return Err("has a range in { }, which is not known; list what is meant, as in {1,2,3}");
-        }
-        self.out.insert_str(at, r"\{");
-        self.out.push_str(r"\}");
-        Ok(())
     }
 }

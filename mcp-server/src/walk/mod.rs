@@ -234,16 +234,18 @@ impl<'a> Walking<'a> {
 
     fn leave(&mut self, entry: &Entry, path: &Path, depth: usize, is_dir: bool) -> Result<Leave> {
         let leave = self.ask.excludes().judge(path, is_dir);
-        if leave != Leave::In {
+        if matches!(leave, Leave::Out(_)) {
             return Ok(leave);
         }
+        // What the call leaves out in a directory is no reason to show the directory.
         if self.context.walks.ignored.leaves_out(self.label.names(), path, is_dir) {
             return Ok(Leave::Out(report::Why::Ignored));
         }
-        match &mut self.gitignores {
-            Some(gitignores) => gitignores.judge(self.work, entry.name(), path, depth, is_dir),
-            None => Ok(Leave::In),
-        }
+        let listed = match &mut self.gitignores {
+            Some(gitignores) => gitignores.judge(self.work, entry.name(), path, depth, is_dir)?,
+            None => Leave::In,
+        };
+        Ok(if listed == Leave::In { leave } else { listed })
     }
 
     /// Takes note of where the entry lies.

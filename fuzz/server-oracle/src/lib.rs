@@ -1,0 +1,16 @@
+//! Naive readings of what the server does, and sessions with it: a plain library that knows no fuzzer.
+//!
+//! It is beside `cap-roots-oracle` and not in it, so that the library's tests do not build the server.
+//!
+//! Encoding of inputs: a byte picks from a list whose length is a power of two and part of its type, and bytes that are missing count as
+//! zero. New words take the place of words that are there twice, so that a stored input keeps its meaning.
+
+#![allow(clippy::disallowed_methods, reason = "builds trees by path")]
+
+pub mod edit;
+mod expect;
+mod glob;
+pub mod glob_walk;
+mod line;
+pub mod regressions;
+pub mod session;
