@@ -1,3 +1,4 @@
+use super::braces::NESTED;
 use super::*;
 
 /// A path that ends with a slash is that of a directory.
