@@ -53,8 +53,12 @@ pub(super) fn path(text: &str) -> RelPath {
     RelPath::parse(text, PathStyle::Unix).unwrap()
 }
 
+fn opened(path: impl AsRef<Path>) -> File {
+    fs::OpenOptions::new().read(true).open(path).unwrap()
+}
+
 pub(super) fn held(path: &Path) -> Dir {
-    Dir::from_std_file(File::open(path).unwrap())
+    Dir::from_std_file(opened(path))
 }
 
 /// Whether the kernel has the one call that the fast way is; where it has not, there is nothing to be seen of that.
@@ -287,9 +291,9 @@ fn names_up_to_the_one_that_is_refused() {
 #[test]
 fn files_with_several_names() {
     let case = Case::new();
-    let one = Metadata::from_file(&File::open(case.at("f")).unwrap()).unwrap();
+    let one = Metadata::from_file(&opened(case.at("f"))).unwrap();
     fs::hard_link(case.at("f"), case.at("g")).unwrap();
-    let two = Metadata::from_file(&File::open(case.at("f")).unwrap()).unwrap();
+    let two = Metadata::from_file(&opened(case.at("f"))).unwrap();
     let (any, picky) = (case.place(|builder| builder), case.place(Builder::refuse_hard_links));
     assert_eq!([(&any, &one), (&any, &two), (&picky, &one)].map(|(place, file)| check_names(place, file)), [Ok(()); 3]);
     assert_eq!(check_names(&picky, &two), Err(ErrorKind::HardLinked));
@@ -353,8 +357,8 @@ fn what_is_found_is_judged_as_what_it_is() {
     let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true);
     assert!(matches!(exact, Ok(slot::Spot::Entry { .. })));
     // Made up by the kernel, below a root that is not; in one that is, that is what was granted.
-    let stat = File::open("/proc/self/stat").unwrap();
-    let (made_up, own) = (Metadata::from_file(&stat).unwrap(), File::open(case.at("f")).unwrap());
+    let stat = opened("/proc/self/stat");
+    let (made_up, own) = (Metadata::from_file(&stat).unwrap(), opened(case.at("f")));
     let procfs = Roots::builder().root("/proc", Access::Read).open().unwrap().place_of_first();
     assert!(is_kernel_file(&free, &stat, &made_up).unwrap() && !is_kernel_file(&procfs, &stat, &made_up).unwrap());
     assert!(!is_kernel_file(&free, &own, &Metadata::from_file(&own).unwrap()).unwrap());
