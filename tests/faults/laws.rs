@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 use cap_roots_oracle::tree::Tree;
@@ -11,6 +12,9 @@ use libtest_mimic::Failed;
 
 use crate::child::{TIME, content, ended, refusal};
 use crate::inject::{self, Fault};
+
+/// How many operations were run with a system call that fails.
+pub(crate) static INJECTED: AtomicUsize = AtomicUsize::new(0);
 
 const ERRORS: [&str; 8] = ["ENOSYS", "EPERM", "EACCES", "EIO", "ENOSPC", "EMFILE", "EINTR", "EAGAIN"];
 
@@ -141,6 +145,7 @@ impl Case {
 
     /// How it ends with one fault, and whether that is within the law.
     fn outcome(&self, fault: &Fault) -> (&'static str, Result<(), String>) {
+        INJECTED.fetch_add(1, Ordering::Relaxed);
         let Self { way, operation, old, new, .. } = self;
         let tree = tree();
         let (status, told) = inject::run(fault, tree.base(), operation, way, &self.answer);

@@ -18,6 +18,8 @@ mod laws;
 mod short;
 
 use cap_roots::{Access, Roots};
+use std::sync::atomic::Ordering;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The ways on which the operations go: the fast one, the walk, and where the kernel or the disk lacks something already.
@@ -107,5 +109,7 @@ fn main() {
     } else {
         println!("skipped: strace is missing, or may not trace here");
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    println!("proof: faults: {} operations with a system call that fails", laws::INJECTED.load(Ordering::Relaxed));
+    conclusion.exit();
 }

@@ -198,7 +198,7 @@ fn code(error: &std::io::Error) -> &'static str {
 }
 
 fn tell(count: &Count) {
-    println!("{} cells, {} as the plain call", count.cells, count.same);
+    println!("proof: matrix: {} cells by one way, {} exactly as the plain call", count.cells, count.same);
     let of = |counts: &BTreeMap<&str, u64>, name| counts.get(name).copied().unwrap_or_default();
     for (name, reason) in TEXTS {
         println!("  {:6} {name}: {reason}", of(&count.rules, name));

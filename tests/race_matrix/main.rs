@@ -116,7 +116,7 @@ fn swaps(with: &[With]) -> Vec<Swap> {
 fn report(name: &str, counts: &Counts, begin: Instant) {
     let Counts { cells, attempts, inside, met } = counts;
     println!(
-        "{name}: {cells} cells, {attempts} attempts, an exchange fell into {met}, {inside} won inside, {} refused, 0 escaped, {:.1} s",
+        "proof: races, {name}: {cells} cells, {attempts} attempts, an exchange fell into {met}, {inside} won inside, {} refused, 0 escaped, {:.1} s",
         attempts - inside,
         begin.elapsed().as_secs_f32()
     );

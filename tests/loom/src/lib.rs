@@ -138,6 +138,6 @@ pub fn every_interleaving(name: &str, bound: usize, least: usize, model: impl Fn
         model();
     });
     let count = count.load(sync::atomic::Ordering::Relaxed);
-    println!("{name}: {count} interleavings");
+    println!("proof: {name}: {count} interleavings");
     assert!(count >= least, "{name}: {count} interleavings only");
 }
