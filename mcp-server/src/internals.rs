@@ -125,7 +125,6 @@ impl Host {
     }
 
     /// One call of a tool, without a protocol around it; and how many entries it looked at.
-    #[must_use]
     pub fn call(&self, tool: &str, arguments: JsonObject) -> (Result<CallToolResult>, u64) {
         let work = Work::until(DEADLINE);
         (tools::call(&self.context, &work, tool, arguments), work.seen())
