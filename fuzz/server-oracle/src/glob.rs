@@ -80,7 +80,14 @@ impl Plain {
         }
         let first = parts.iter().position(|part| *part != Part::Slash).unwrap_or(parts.len());
         parts.drain(..first);
-        parts.dedup_by(|a, b| *a == Part::Slash && *b == Part::Slash);
+        // What stood in different braces stands side by side now.
+        parts.dedup_by(|next, one| match (next, one) {
+            (Part::Stars(more), Part::Stars(count)) => {
+                *count += *more;
+                true
+            }
+            (next, one) => *next == Part::Slash && *one == Part::Slash,
+        });
         Self { parts, directories }
     }
 }
