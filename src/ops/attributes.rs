@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, Metadata};
 use crate::access::Operation;
 use crate::change;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{contradiction, io};
+use crate::ops::{contradiction, io, vanished};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
 use crate::resolve::step::{self, Entered, Opened};
@@ -103,7 +103,7 @@ fn closed(slot: &Slot) -> Result<Changed<'_>> {
 fn open(slot: &Slot) -> Result<File> {
     let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
     if metadata.is_dir() {
-        return match step::enter(&slot.dir, &slot.name).map_err(io)? {
+        return match step::enter(&slot.dir, &slot.name).map_err(vanished)? {
             Entered::Dir(dir) => open_dir(&dir),
             Entered::Link(_) | Entered::Other => Err(ErrorKind::Conflict.into()),
         };
@@ -119,6 +119,10 @@ fn open(slot: &Slot) -> Result<File> {
         return Err(ErrorKind::SpecialFile.into());
     }
     let (file, opened) = open_file(slot)?;
+    // It was a file a moment ago.
+    if opened.is_dir() {
+        return Err(ErrorKind::Conflict.into());
+    }
     if !opened.is_file() {
         return Err(ErrorKind::SpecialFile.into());
     }
@@ -132,9 +136,12 @@ fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
         Ok(Opened::File(file, metadata)) => Ok((file, metadata)),
         Ok(Opened::Link(_)) => Err(ErrorKind::Conflict.into()),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            step::open_for_change(&slot.dir, &slot.name, false).map_err(io)
+            step::open_for_change(&slot.dir, &slot.name, false).map_err(|error| match error.kind() {
+                std::io::ErrorKind::IsADirectory => ErrorKind::Conflict.into(),
+                _ => vanished(error),
+            })
         }
-        Err(error) => Err(io(error)),
+        Err(error) => Err(vanished(error)),
     }
 }
 

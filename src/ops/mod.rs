@@ -32,6 +32,14 @@ pub(crate) fn io(error: std::io::Error) -> Error {
     Error::from_io(&error)
 }
 
+/// The refusal of an open of what had the name a moment ago.
+pub(crate) fn vanished(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => ErrorKind::Conflict.into(),
+        _ => Error::from_open(&error),
+    }
+}
+
 /// The name that the path leads to; `else_` where it names no entry, but the directory that it starts from or one on the way.
 pub(crate) fn slot(permit: Permit, want: Want, else_: ErrorKind) -> Result<(Slot, Receipt)> {
     let (found, receipt) = resolve(permit, want)?;

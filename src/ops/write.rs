@@ -12,7 +12,7 @@ use crate::change::{self, Snapshot, Temp};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::file::File;
 use crate::identity::Identity;
-use crate::ops::{check_creatable, io, slot};
+use crate::ops::{check_creatable, io, slot, vanished};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::is_dir_or_link;
@@ -99,14 +99,6 @@ fn appeared(error: std::io::Error) -> Error {
     }
 }
 
-/// Something had the name a moment ago.
-fn vanished(error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => ErrorKind::Conflict.into(),
-        _ => io(error),
-    }
-}
-
 /// Once in each directory, what an interrupted process left is taken away.
 pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
     if queue.is_first_in(Identity::of(&slot.dir).map_err(io)?) {
@@ -126,7 +118,7 @@ fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<
         Ok(_) => Err(ErrorKind::Conflict.into()),
         // Not to be read, and still to be replaced by what needs no reading.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && !reads => Ok((changeable, metadata)),
-        Err(error) => Err(io(error)),
+        Err(error) => Err(vanished(error)),
     }
 }
 

@@ -175,7 +175,7 @@ mod linux {
     /// The text of the link that this handle is of (`readlinkat` with an empty path, readlink(2)).
     pub(crate) fn text_of(link: &File) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStringExt;
-        let text = readlinkat(link, "", Vec::new())?;
+        let text = rustix::io::retry_on_intr(|| readlinkat(link, "", Vec::new()))?;
         Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
     }
 
@@ -183,7 +183,7 @@ mod linux {
     /// Where the kernel has `openat2`, it knows better and this is not asked.
     fn is_magic(parent: &Dir, link: &File) -> io::Result<bool> {
         const PROC_TOP: u64 = 1;
-        if fstatfs(link)?.f_type != PROC_SUPER_MAGIC {
+        if rustix::io::retry_on_intr(|| fstatfs(link))?.f_type != PROC_SUPER_MAGIC {
             return Ok(false);
         }
         use cap_fs_ext::MetadataExt;
@@ -212,7 +212,7 @@ mod linux {
             0x6e66_7364, // nfsd
             0x6759_6969, // rpc_pipefs
         ];
-        let number = fstatfs(file)?.f_type;
+        let number = rustix::io::retry_on_intr(|| fstatfs(file))?.f_type;
         Ok(number == PROC_SUPER_MAGIC || u64::try_from(number).is_ok_and(|magic| OTHERS.contains(&magic)))
     }
 }
