@@ -5,7 +5,7 @@
 use std::fs::{File, FileTimes};
 use std::time::SystemTime;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Metadata;
 
 use crate::access::Operation;
 use crate::change;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{contradiction, io, vanished};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
-use crate::resolve::step::{self, Entered, Opened};
+use crate::resolve::step::{self, Opened};
 use crate::resolve::{Found, Slot, Want, resolve};
 use crate::root::Place;
 
@@ -44,7 +44,7 @@ pub(crate) fn set_times(place: Place, path: RelPath, accessed: Option<SystemTime
 /// What is to be changed.
 enum Changed<'a> {
     Open(File),
-    /// A file that its owner may open neither for reading nor for writing.
+    /// What its owner may open neither for reading nor for writing.
     #[cfg_attr(not(unix), allow(dead_code, reason = "there are no bits to set"))]
     Closed(&'a Slot),
 }
@@ -81,7 +81,7 @@ fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<
             Err(error) if error.kind() == ErrorKind::OsDenied && by_name => closed(slot),
             opened => opened.map(Changed::Open),
         },
-        Found::Dir(dir, _) => open_dir(dir).map(Changed::Open),
+        Found::Dir(dir, _) => step::open_dir(dir).map(Changed::Open).map_err(io),
         _ => Err(contradiction()),
     };
     let outcome = opened.and_then(|changed| {
@@ -103,10 +103,8 @@ fn closed(slot: &Slot) -> Result<Changed<'_>> {
 fn open(slot: &Slot) -> Result<File> {
     let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
     if metadata.is_dir() {
-        return match step::enter(&slot.dir, &slot.name).map_err(vanished)? {
-            Entered::Dir(dir) => open_dir(&dir),
-            Entered::Link(_) | Entered::Other => Err(ErrorKind::Conflict.into()),
-        };
+        let dir = step::open_dir_at(&slot.dir, &slot.name).map_err(vanished)?;
+        return dir.ok_or_else(|| ErrorKind::Conflict.into());
     }
     if slot.must_be_dir {
         return Err(ErrorKind::NotADirectory.into());
@@ -143,8 +141,4 @@ fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
         }
         Err(error) => Err(vanished(error)),
     }
-}
-
-fn open_dir(dir: &Dir) -> Result<File> {
-    step::open_dir(dir).map_err(io)
 }

@@ -39,9 +39,9 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{enter, on_kernel_file_system, open, reenter, see, text_of};
+pub(crate) use linux::{enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{enter, open, reenter, see};
+pub(crate) use portable::{enter, open, open_dir_at, reenter, see};
 
 /// A new file, which nothing had the name of before; a link counts as something, wherever it leads. Open for reading and writing.
 pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
@@ -161,6 +161,15 @@ mod linux {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
+    /// The directory of this name, open for reading, which needs no search permission on it; `None` where it is none any more.
+    pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<File>> {
+        match open_one(dir, name, READ | OFlags::DIRECTORY) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
         let file = open_one(dir, name, PATH)?;
         let metadata = Metadata::from_file(&file)?;
@@ -274,6 +283,13 @@ mod portable {
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<std::fs::File>> {
+        match enter(dir, name)? {
+            Entered::Dir(dir) => open_dir(&dir).map(Some),
+            Entered::Link(_) | Entered::Other => Ok(None),
+        }
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {

@@ -26,8 +26,6 @@ pub(crate) enum Expect {
     Plain,
     /// The same, where the file was given its bytes anew before, and so has one name only.
     PlainOnItsOwn(PathBuf),
-    /// The plain call on this path.
-    PlainAt(PathBuf),
     /// This code, and the tree as it was. The plain call is not made.
     Refused(&'static str),
     /// The code of a look at it, or this one where the look finds something; and the tree as it was.
