@@ -101,7 +101,10 @@ fn closed(slot: &Slot) -> Result<Changed<'_>> {
 }
 
 fn open(slot: &Slot) -> Result<File> {
-    let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
+    open_seen(slot, &slot.see()?.ok_or(ErrorKind::NotFound)?.metadata)
+}
+
+fn open_seen(slot: &Slot, metadata: &Metadata) -> Result<File> {
     if metadata.is_dir() {
         let dir = step::open_dir_at(&slot.dir, &slot.name).map_err(vanished)?;
         return dir.ok_or_else(|| ErrorKind::Conflict.into());
@@ -133,12 +136,39 @@ fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, metadata)) => Ok((file, metadata)),
         Ok(Opened::Link(_)) => Err(ErrorKind::Conflict.into()),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            step::open_for_change(&slot.dir, &slot.name, false).map_err(|error| match error.kind() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => step::open_for_change(&slot.dir, &slot.name, false)
+            .map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => ErrorKind::Conflict.into(),
                 _ => vanished(error),
-            })
-        }
+            }),
         Err(error) => Err(vanished(error)),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::exchanged;
+
+    /// Catches: what has taken the name between the look and the open that is changed as what was looked at, or told as missing or as a thing
+    /// that it is not.
+    #[test]
+    fn what_has_become_of_the_name_since_the_look() {
+        for (now, file, directory) in [
+            ("file", "ok", "conflict"),
+            ("pipe", "special-file", "conflict"),
+            ("socket", "special-file", "conflict"),
+            ("directory", "conflict", "ok"),
+            ("link", "conflict", "conflict"),
+            ("nothing", "conflict", "conflict"),
+        ] {
+            let open = |slot: &Slot, metadata: &Metadata| open_seen(slot, metadata).map(drop);
+            let told = exchanged::told(now, Operation::SetTimes, |slot, _, seen| open(slot, &seen.metadata));
+            assert_eq!(told, file, "a file, then {now}");
+            let above = |slot: &Slot| slot.dir.dir_metadata().unwrap();
+            let told = exchanged::told(now, Operation::SetTimes, |slot, _, _| open(slot, &above(slot)));
+            assert_eq!(told, directory, "a directory, then {now}");
+        }
     }
 }

@@ -4,6 +4,9 @@
 
 pub(crate) mod attributes;
 pub(crate) mod copy;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod exchanged;
 pub(crate) mod list;
 pub(crate) mod make;
 pub(crate) mod open;

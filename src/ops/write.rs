@@ -113,6 +113,11 @@ fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<
     check_kind(slot, &seen.metadata)?;
     let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(vanished)?;
     check_file(slot, receipt, &changeable, &metadata)?;
+    open_to_read(slot, changeable, metadata, reads)
+}
+
+/// The same file once more, for reading.
+fn open_to_read(slot: &Slot, changeable: std::fs::File, metadata: Metadata, reads: bool) -> Result<(std::fs::File, Metadata)> {
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
         Ok(_) => Err(ErrorKind::Conflict.into()),
@@ -275,4 +280,47 @@ fn open_in_place(slot: &Slot, receipt: &Receipt, seen: &Seen, append: bool) -> R
     let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(vanished)?;
     check_file(slot, receipt, &file, &metadata)?;
     if change::names_of(&metadata) > 1 { Err(ErrorKind::HardLinked.into()) } else { Ok(file) }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::exchanged;
+
+    /// Catches: what has taken the name between the look and the open that is told as a failure of the system, as missing where something was to
+    /// be written, or that is written to.
+    #[test]
+    fn what_has_become_of_the_name_since_the_look() {
+        for (now, while_opened, while_read) in [
+            ("file", "ok", "conflict"),
+            ("pipe", "special-file", "conflict"),
+            ("socket", "special-file", "special-file"),
+            ("directory", "is-a-directory", "conflict"),
+            ("link", "conflict", "conflict"),
+            ("nothing", "conflict", "conflict"),
+        ] {
+            for operation in [Operation::Write, Operation::Update, Operation::Append, Operation::SetLen] {
+                let told = exchanged::told(now, operation, |slot, receipt, seen| match operation {
+                    Operation::Write => open_old(slot, receipt, seen, false).map(drop),
+                    Operation::Update => open_old(slot, receipt, seen, true).map(drop),
+                    _ => open_in_place(slot, receipt, seen, operation == Operation::Append).map(drop),
+                });
+                assert_eq!(told, while_opened, "{operation:?}, {now}");
+            }
+            for reads in [false, true] {
+                let opened = std::cell::Cell::new(None);
+                let told = exchanged::between(
+                    now,
+                    Operation::Write,
+                    |slot| opened.set(step::open_for_change(&slot.dir, &slot.name, false).ok()),
+                    |slot, _, _| {
+                        let (file, metadata) = opened.take().unwrap();
+                        open_to_read(slot, file, metadata, reads).map(drop)
+                    },
+                );
+                assert_eq!(told, while_read, "read, {now}");
+            }
+        }
+    }
 }
