@@ -5,6 +5,17 @@
 use super::{Detail, Error, ErrorKind};
 
 impl Error {
+    /// The same for a file that was to be opened. ENXIO: a socket, or for writing a pipe that nobody reads; ENODEV: a device without a driver
+    /// (open(2)). They have no `std::io::ErrorKind`.
+    pub(crate) fn from_open(error: &std::io::Error) -> Self {
+        const ENXIO: i32 = 6;
+        const ENODEV: i32 = 19;
+        match error.raw_os_error() {
+            Some(ENXIO | ENODEV) if cfg!(unix) => ErrorKind::SpecialFile.into(),
+            _ => Self::from_io(error),
+        }
+    }
+
     /// The refusal that stands for a failure of the operating system on something inside a root.
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Io;

@@ -63,6 +63,8 @@ fn is_optional(fault: &Fault) -> bool {
     let Fault { call, number, error, storm } = fault;
     let (error, storm, number) = (*error, *storm, *number);
     match call.as_str() {
+        // Made again.
+        "readlinkat" | "fstatfs" => error == "EINTR",
         "openat2" => matches!(error, "ENOSYS" | "EPERM" | "EAGAIN" | "EINTR") && !(storm && error == "EINTR"),
         // Asked once in a process whether it is there, by us or by the library below.
         "renameat2" | "copy_file_range" | "faccessat2" => matches!(error, "ENOSYS" | "EPERM") && storm && number == 1,
