@@ -80,7 +80,15 @@ impl Plain {
         }
         let first = parts.iter().position(|part| *part != Part::Slash).unwrap_or(parts.len());
         parts.drain(..first);
-        parts.dedup_by(|a, b| *a == Part::Slash && *b == Part::Slash);
+        // What stands side by side once braces are written out is one.
+        parts.dedup_by(|next, before| match (next, before) {
+            (Part::Slash, Part::Slash) => true,
+            (Part::Stars(more), Part::Stars(count)) => {
+                *count += *more;
+                true
+            }
+            _ => false,
+        });
         Self { parts, directories }
     }
 }
