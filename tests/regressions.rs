@@ -1,16 +1,60 @@
-//! The fuzz targets' seeds and the inputs that once showed a fault, without a fuzzer; and, cheaply, more of what the targets do.
+//! The fuzz targets' seeds and the inputs that once showed a fault, each a test `TARGET::FILE`; and, cheaply, more of what the targets do.
+//!
+//! `CAP_ROOTS_CORPUS=DIR` replays what lies in `DIR/TARGET` as well.
 
-#![allow(missing_docs, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "looks where the inputs lie")]
 
-use cap_roots_oracle::{config, decide, location, read, regressions, rules, uri};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
-#[test]
-fn committed_inputs_are_replayed() {
-    assert!(regressions::replay() >= 10, "the inputs were not found");
+use cap_roots_oracle::regressions::{TARGETS, replays};
+use cap_roots_oracle::{config, decide, location, privilege, read, rules, uri};
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    privilege::drop_override();
+    let own: [(&str, fn()); 4] = [
+        ("every_target_is_replayed", every_target_is_replayed),
+        ("short_inputs", short_inputs),
+        ("short_uris", short_uris),
+        ("drawn_inputs", drawn_inputs),
+    ];
+    let mut trials: Vec<Trial> = own.map(|(name, test)| trial(name, test)).into();
+    for replay in replays(TARGETS) {
+        trials.push(trial(&replay.name.clone(), move || replay.run()));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}
+
+/// Catches: a target whose inputs no test runs, and a folder of inputs that belongs to none.
+fn every_target_is_replayed() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
+    let bins = manifest.split("[[bin]]").skip(1);
+    let all: BTreeSet<String> = bins.map(|bin| bin.split('"').nth(1).unwrap().to_owned()).collect();
+    let here: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    // Those of the server are replayed by its own tests.
+    let server = ["edit", "glob_walk", "session"].map(str::to_owned).into();
+    assert_eq!(all, &here | &server);
+    for folder in ["corpus", "regressions"] {
+        for entry in fs::read_dir(fuzz.join(folder)).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
+            let name = entry.file_name().into_string().unwrap();
+            assert!(all.contains(&name), "{folder}/{name} belongs to no target");
+        }
+    }
 }
 
 /// Every tree with every path of one and two picks: what the fuzzer starts from.
-#[test]
 fn short_inputs() {
     for first in 0..=16 {
         for second in 0..=255 {
@@ -21,7 +65,6 @@ fn short_inputs() {
 }
 
 /// Every URI of a beginning, two segments and an end.
-#[test]
 fn short_uris() {
     let heads = [
         "",
@@ -56,7 +99,6 @@ fn short_uris() {
 }
 
 /// The same inputs each time, from a generator of its own (xorshift), with and without the mark of picks.
-#[test]
 fn drawn_inputs() {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut byte = || {

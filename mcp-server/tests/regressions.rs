@@ -1,20 +1,48 @@
-//! The seeds of the fuzz targets that need the server, the inputs that once showed a fault, and some that are made up, without a fuzzer.
+//! The inputs of the fuzz targets that need the server, each a test `TARGET::FILE`, and some that are made up: `TARGET::drawn`.
 //!
-//! `CAP_ROOTS_INPUTS=100000` makes up as many for each target.
+//! Catches, in `edit`: an edit that takes the line ends of its own text, a place that is counted wrongly, a diff that says something else;
+//! in `glob_walk`: a glob that fits something else than it says, a walk that shows what is left out, pages that lose or repeat an entry;
+//! in `session`: a request without an answer or with two, an answer that holds something of the outside, a session that ends early.
+//!
+//! `CAP_ROOTS_INPUTS=100000` makes up as many for each target, and `CAP_ROOTS_CORPUS=DIR` replays what lies in `DIR/TARGET` as well.
 
-#![cfg(target_os = "linux")]
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 #[path = "support/xorshift.rs"]
 mod xorshift;
 
-use cap_roots_server_oracle::regressions::replay;
-use cap_roots_server_oracle::{edit, glob_walk, session};
+use cap_roots_oracle::privilege;
+use cap_roots_oracle::regressions::{Check, replays};
+use cap_roots_server_oracle::TARGETS;
+use libtest_mimic::{Arguments, Trial};
 use xorshift::Random;
 
-/// Committed inputs, and `count` others.
-fn run(target: &str, count: u64, check: fn(&[u8])) {
-    assert!(replay(target, check) >= 10, "the inputs were not found");
+fn main() {
+    let arguments = Arguments::from_args();
+    privilege::drop_override();
+    let mut trials: Vec<Trial> =
+        TARGETS.iter().map(|(target, check)| trial(&format!("{target}::drawn"), || drawn(target, *check))).collect();
+    for replay in replays(TARGETS) {
+        trials.push(trial(&replay.name.clone(), move || replay.run()));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}
+
+/// The same inputs each time.
+fn drawn(target: &str, check: Check) {
+    let count = match target {
+        "edit" => 5_000,
+        "glob_walk" => 2_000,
+        "session" => 200,
+        _ => panic!("how many inputs are to be made up for {target}?"),
+    };
     let count = std::env::var("CAP_ROOTS_INPUTS").map_or(count, |count| count.parse().unwrap());
     let mut random = Random::new(1);
     for _ in 0..count {
@@ -22,22 +50,4 @@ fn run(target: &str, count: u64, check: fn(&[u8])) {
         let input: Vec<u8> = (0..length).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
         check(&input);
     }
-}
-
-/// Catches: an edit that takes the line ends of its own text, a place that is counted wrongly, a diff that says something else.
-#[test]
-fn edits_do_what_they_promise() {
-    run("edit", 5_000, edit::check);
-}
-
-/// Catches: a glob that fits something else than it says, a walk that shows what is left out, pages that lose or repeat an entry.
-#[test]
-fn globs_and_walks_are_what_they_say() {
-    run("glob_walk", 2_000, glob_walk::check);
-}
-
-/// Catches: a request without an answer or with two, an answer that holds something of the outside, a session that ends early.
-#[test]
-fn sessions_keep_their_promises() {
-    run("session", 200, session::check);
 }

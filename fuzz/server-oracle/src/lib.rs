@@ -12,5 +12,9 @@ mod expect;
 mod glob;
 pub mod glob_walk;
 mod line;
-pub mod regressions;
 pub mod session;
+
+use cap_roots_oracle::regressions::Check;
+
+/// The targets whose checks are in this crate.
+pub const TARGETS: &[(&str, Check)] = &[("edit", edit::check), ("glob_walk", glob_walk::check), ("session", session::check)];

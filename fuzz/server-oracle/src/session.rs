@@ -59,7 +59,7 @@ impl Stage {
             Host::new(roots, hide, &[], 40).unwrap_or_else(|error| panic!("{error}"))
         };
         let (plain, hidden) = (host(false), host(true));
-        let outside = poison::outside(&poison).unwrap_or_default();
+        let outside = poison::outside(&poison).unwrap_or_else(|error| panic!("{error}"));
         Self { plain, hidden, outside, poison, written }
     }
 
@@ -123,7 +123,8 @@ pub fn check(input: &[u8]) {
             assert_eq!(secret.ok().as_deref(), Some(CANARY), "it was written outside{}", told());
             assert_eq!(fs::read_dir(stage.written.base()).map_or(0, Iterator::count), 2, "something was made outside{}", told());
             stage.tidy();
-            assert_eq!(poison::outside(&stage.poison).unwrap_or_default(), stage.outside, "the outside was changed{}", told());
+            let outside = poison::outside(&stage.poison).unwrap_or_else(|error| panic!("{error}{}", told()));
+            assert_eq!(outside, stage.outside, "the outside was changed{}", told());
         }
     });
 }
