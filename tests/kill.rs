@@ -153,7 +153,9 @@ fn kill_often(way: &str, named: bool) {
     open(place).write("small", "small").unwrap();
     assert!(!place.join(LIVING).exists(), "nobody holds it any more");
     let seconds = begin.elapsed().as_secs_f32();
-    println!("proof: kills, {way}: {kills}, 0 torn, {advanced} behind a new generation, {left} with something left, {seconds:.1} s");
+    println!(
+        "proof: kills, {way}: {kills}, 0 torn, {advanced} behind a new generation, {left} with something left, {seconds:.1} s"
+    );
     assert!(advanced >= kills / 4, "it was hardly ever writing");
     assert!(advanced < kills || kills < 50, "it was never in its first write");
     assert!(!named || left >= kills / 10, "it was hardly ever between the creation of a name and the rename");

@@ -1,4 +1,3 @@
-use super::braces::NESTED;
 use super::*;
 
 /// A path that ends with a slash is that of a directory.
