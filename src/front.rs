@@ -87,7 +87,7 @@ macro_rules! operations_on {
             /// ```
             ///
             /// # Errors
-            /// As [every method](crate::Roots#errors-of-every-method).
+            /// As [every method](crate::Roots#errors-of-every-method); `os-denied` also for a directory that may be read and not searched.
             pub fn read_dir(&self, path: impl AsRef<Utf8Path>) -> Result<ReadDir> {
                 self.on(path, Operation::ReadDir, list::read_dir)
             }
@@ -95,7 +95,7 @@ macro_rules! operations_on {
             /// Goes through everything below a directory, by handles, with a bounded number of descriptors.
             ///
             /// # Errors
-            /// As [every method](crate::Roots#errors-of-every-method).
+            /// As [`Roots::read_dir`](crate::Roots::read_dir).
             pub fn walk(&self, path: impl AsRef<Utf8Path>) -> Result<Walk> {
                 self.on(path, Operation::Walk, walk::walk)
             }
@@ -242,8 +242,10 @@ macro_rules! operations_on {
             /// Sets the nine permission bits of chmod(2), such as `0o644` (Unix).
             ///
             /// # Errors
-            /// As [`Roots::append`](crate::Roots::append); `not-found`; `invalid-argument` for set-id and sticky bits; `os-denied` for what can
-            /// be opened neither for reading nor for writing; `unsupported` on other systems.
+            /// As [`Roots::append`](crate::Roots::append); `not-found`; `invalid-argument` for set-id and sticky bits; `unsupported` on other
+            /// systems. What its owner can open neither for reading nor for writing is changed by its name in the held directory; it is
+            /// `os-denied` where rules hold or the set is a single file, since a name alone does not tell what has it by then, and for a
+            /// directory that the path does not name: the root or the `Dir` itself, and what `..` goes back to.
             pub fn set_permissions(&self, path: impl AsRef<Utf8Path>, mode: u32) -> Result<()> {
                 self.on(path, Operation::SetPermissions, |place, path| attributes::set_permissions(place, path, mode))
             }
@@ -251,7 +253,7 @@ macro_rules! operations_on {
             /// Sets when the content was last read and changed; `None` leaves it as it is.
             ///
             /// # Errors
-            /// As [`Roots::set_permissions`](crate::Roots::set_permissions).
+            /// As [`Roots::append`](crate::Roots::append); `not-found`; `os-denied` for what can be opened neither for reading nor for writing.
             pub fn set_times(
                 &self,
                 path: impl AsRef<Utf8Path>,

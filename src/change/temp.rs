@@ -251,18 +251,24 @@ mod unnamed {
             return Ok(None);
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match openat(dir, ".", flags, Mode::from_raw_mode(0o666)) {
+        match rustix::io::retry_on_intr(|| openat(dir, ".", flags, Mode::from_raw_mode(0o666))) {
             Ok(fd) => Ok(Some(fd.into())),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL | Errno::NOSYS) => Ok(None),
+            // A disk may call it a missing permission that the directory was removed meanwhile.
+            Err(Errno::PERM) if is_removed(dir)? => Err(Errno::NOENT.into()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn is_removed(dir: &Dir) -> io::Result<bool> {
+        Ok(cap_fs_ext::MetadataExt::nlink(&dir.dir_metadata()?) == 0)
     }
 
     pub(super) fn link(file: &File, dir: &Dir, name: &OsStr) -> io::Result<bool> {
         match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
             Ok(()) => Ok(true),
             // The directory was removed meanwhile; before Linux 6.10 the same code refuses the privilege.
-            Err(Errno::NOENT) if cap_fs_ext::MetadataExt::nlink(&dir.dir_metadata()?) == 0 => Err(Errno::NOENT.into()),
+            Err(Errno::NOENT) if is_removed(dir)? => Err(Errno::NOENT.into()),
             Err(Errno::NOENT | Errno::PERM | Errno::ACCESS | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV) => {
                 UNLINKABLE.store(true, Ordering::Relaxed);
                 Ok(false)

@@ -5,6 +5,17 @@
 use super::{Detail, Error, ErrorKind};
 
 impl Error {
+    /// The same for a file that was to be opened. ENXIO: a socket, or for writing a pipe that nobody reads; ENODEV: a device without a driver
+    /// (open(2)). They have no `std::io::ErrorKind`.
+    pub(crate) fn from_open(error: &std::io::Error) -> Self {
+        const ENXIO: i32 = 6;
+        const ENODEV: i32 = 19;
+        match error.raw_os_error() {
+            Some(ENXIO | ENODEV) if cfg!(unix) => ErrorKind::SpecialFile.into(),
+            _ => Self::from_io(error),
+        }
+    }
+
     /// The refusal that stands for a failure of the operating system on something inside a root.
     pub(crate) fn from_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
@@ -26,6 +37,7 @@ impl Error {
         };
         match (kind, error.raw_os_error()) {
             (ErrorKind::Io, Some(code)) if is_link_met(code) => ErrorKind::Conflict.into(),
+            (ErrorKind::Io, Some(code)) if is_peer_missing(code) => ErrorKind::SpecialFile.into(),
             (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
             (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
             _ => kind.into(),
@@ -37,6 +49,12 @@ impl Error {
 fn is_link_met(code: i32) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
     cfg!(unix) && code == ELOOP
+}
+
+/// ENXIO, from an open that does not wait, of a pipe that nobody reads or of a socket (open(2)): one that was a file a moment ago.
+fn is_peer_missing(code: i32) -> bool {
+    const ENXIO: i32 = 6;
+    cfg!(unix) && code == ENXIO
 }
 
 /// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.
@@ -64,6 +82,13 @@ impl From<Error> for std::io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Catches: a pipe that took the place of a file, answered like a broken disk.
+    #[test]
+    fn a_pipe_without_a_reader_is_a_special_file() {
+        let error = Error::from_io(&std::io::Error::from_raw_os_error(6));
+        assert_eq!(error.kind(), if cfg!(unix) { ErrorKind::SpecialFile } else { ErrorKind::Io });
+    }
 
     #[test]
     fn descriptor_exhaustion_is_a_limit() {

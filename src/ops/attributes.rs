@@ -5,15 +5,15 @@
 use std::fs::{File, FileTimes};
 use std::time::SystemTime;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Metadata;
 
 use crate::access::Operation;
 use crate::change;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{contradiction, io};
+use crate::ops::{contradiction, io, vanished};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
-use crate::resolve::step::{self, Entered, Opened};
+use crate::resolve::step::{self, Opened};
 use crate::resolve::{Found, Slot, Want, resolve};
 use crate::root::Place;
 
@@ -44,7 +44,7 @@ pub(crate) fn set_times(place: Place, path: RelPath, accessed: Option<SystemTime
 /// What is to be changed.
 enum Changed<'a> {
     Open(File),
-    /// A file that its owner may open neither for reading nor for writing.
+    /// What its owner may open neither for reading nor for writing.
     #[cfg_attr(not(unix), allow(dead_code, reason = "there are no bits to set"))]
     Closed(&'a Slot),
 }
@@ -81,7 +81,7 @@ fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<
             Err(error) if error.kind() == ErrorKind::OsDenied && by_name => closed(slot),
             opened => opened.map(Changed::Open),
         },
-        Found::Dir(dir, _) => open_dir(dir).map(Changed::Open),
+        Found::Dir(dir, _) => step::open_dir(dir).map(Changed::Open).map_err(io),
         _ => Err(contradiction()),
     };
     let outcome = opened.and_then(|changed| {
@@ -101,12 +101,13 @@ fn closed(slot: &Slot) -> Result<Changed<'_>> {
 }
 
 fn open(slot: &Slot) -> Result<File> {
-    let metadata = slot.see()?.ok_or(ErrorKind::NotFound)?.metadata;
+    open_seen(slot, &slot.see()?.ok_or(ErrorKind::NotFound)?.metadata)
+}
+
+fn open_seen(slot: &Slot, metadata: &Metadata) -> Result<File> {
     if metadata.is_dir() {
-        return match step::enter(&slot.dir, &slot.name).map_err(io)? {
-            Entered::Dir(dir) => open_dir(&dir),
-            Entered::Link(_) | Entered::Other => Err(ErrorKind::Conflict.into()),
-        };
+        let dir = step::open_dir_at(&slot.dir, &slot.name).map_err(vanished)?;
+        return dir.ok_or_else(|| ErrorKind::Conflict.into());
     }
     if slot.must_be_dir {
         return Err(ErrorKind::NotADirectory.into());
@@ -119,6 +120,10 @@ fn open(slot: &Slot) -> Result<File> {
         return Err(ErrorKind::SpecialFile.into());
     }
     let (file, opened) = open_file(slot)?;
+    // It was a file a moment ago.
+    if opened.is_dir() {
+        return Err(ErrorKind::Conflict.into());
+    }
     if !opened.is_file() {
         return Err(ErrorKind::SpecialFile.into());
     }
@@ -131,13 +136,39 @@ fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, metadata)) => Ok((file, metadata)),
         Ok(Opened::Link(_)) => Err(ErrorKind::Conflict.into()),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            step::open_for_change(&slot.dir, &slot.name, false).map_err(io)
-        }
-        Err(error) => Err(io(error)),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => step::open_for_change(&slot.dir, &slot.name, false)
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::IsADirectory => ErrorKind::Conflict.into(),
+                _ => vanished(error),
+            }),
+        Err(error) => Err(vanished(error)),
     }
 }
 
-fn open_dir(dir: &Dir) -> Result<File> {
-    step::open_dir(dir).map_err(io)
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::exchanged;
+
+    /// Catches: what has taken the name between the look and the open that is changed as what was looked at, or told as missing or as a thing
+    /// that it is not.
+    #[test]
+    fn what_has_become_of_the_name_since_the_look() {
+        for (now, file, directory) in [
+            ("file", "ok", "conflict"),
+            ("pipe", "special-file", "conflict"),
+            ("socket", "special-file", "conflict"),
+            ("directory", "conflict", "ok"),
+            ("link", "conflict", "conflict"),
+            ("nothing", "conflict", "conflict"),
+        ] {
+            let open = |slot: &Slot, metadata: &Metadata| open_seen(slot, metadata).map(drop);
+            let told = exchanged::told(now, Operation::SetTimes, |slot, _, seen| open(slot, &seen.metadata));
+            assert_eq!(told, file, "a file, then {now}");
+            let above = |slot: &Slot| slot.dir.dir_metadata().unwrap();
+            let told = exchanged::told(now, Operation::SetTimes, |slot, _, _| open(slot, &above(slot)));
+            assert_eq!(told, directory, "a directory, then {now}");
+        }
+    }
 }

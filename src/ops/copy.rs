@@ -224,12 +224,14 @@ impl Tree<'_> {
                             copied.dirs += 1;
                         }
                     } else if file_type.is_file() {
-                        match step::open(&dir, &name).map_err(io)? {
-                            Opened::File(file, metadata) if self.is_copied(&file, &metadata)? => {
+                        match step::open(&dir, &name).map_err(|error| Error::from_open(&error)) {
+                            Ok(Opened::File(file, metadata)) if self.is_copied(&file, &metadata)? => {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
                                 copied.files += 1;
                             }
-                            Opened::File(..) | Opened::Link(_) => copied.skipped += 1,
+                            Ok(Opened::File(..) | Opened::Link(_)) => copied.skipped += 1,
+                            Err(error) if error.kind() == ErrorKind::SpecialFile => copied.skipped += 1,
+                            Err(error) => return Err(error),
                         }
                     } else {
                         copied.skipped += 1;

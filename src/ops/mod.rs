@@ -4,6 +4,9 @@
 
 pub(crate) mod attributes;
 pub(crate) mod copy;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod exchanged;
 pub(crate) mod list;
 pub(crate) mod make;
 pub(crate) mod open;
@@ -30,6 +33,14 @@ pub(crate) fn contradiction() -> Error {
 
 pub(crate) fn io(error: std::io::Error) -> Error {
     Error::from_io(&error)
+}
+
+/// The refusal of an open of what had the name a moment ago.
+pub(crate) fn vanished(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => ErrorKind::Conflict.into(),
+        _ => Error::from_open(&error),
+    }
 }
 
 /// The name that the path leads to; `else_` where it names no entry, but the directory that it starts from or one on the way.

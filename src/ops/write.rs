@@ -12,7 +12,7 @@ use crate::change::{self, Snapshot, Temp};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::file::File;
 use crate::identity::Identity;
-use crate::ops::{check_creatable, io, slot};
+use crate::ops::{check_creatable, io, slot, vanished};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::slot::is_dir_or_link;
@@ -99,14 +99,6 @@ fn appeared(error: std::io::Error) -> Error {
     }
 }
 
-/// Something had the name a moment ago.
-fn vanished(error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => ErrorKind::Conflict.into(),
-        _ => io(error),
-    }
-}
-
 /// Once in each directory, what an interrupted process left is taken away.
 pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
     if queue.is_first_in(Identity::of(&slot.dir).map_err(io)?) {
@@ -121,12 +113,17 @@ fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<
     check_kind(slot, &seen.metadata)?;
     let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(vanished)?;
     check_file(slot, receipt, &changeable, &metadata)?;
+    open_to_read(slot, changeable, metadata, reads)
+}
+
+/// The same file once more, for reading.
+fn open_to_read(slot: &Slot, changeable: std::fs::File, metadata: Metadata, reads: bool) -> Result<(std::fs::File, Metadata)> {
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
         Ok(_) => Err(ErrorKind::Conflict.into()),
         // Not to be read, and still to be replaced by what needs no reading.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && !reads => Ok((changeable, metadata)),
-        Err(error) => Err(io(error)),
+        Err(error) => Err(vanished(error)),
     }
 }
 
@@ -283,4 +280,47 @@ fn open_in_place(slot: &Slot, receipt: &Receipt, seen: &Seen, append: bool) -> R
     let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(vanished)?;
     check_file(slot, receipt, &file, &metadata)?;
     if change::names_of(&metadata) > 1 { Err(ErrorKind::HardLinked.into()) } else { Ok(file) }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::exchanged;
+
+    /// Catches: what has taken the name between the look and the open that is told as a failure of the system, as missing where something was to
+    /// be written, or that is written to.
+    #[test]
+    fn what_has_become_of_the_name_since_the_look() {
+        for (now, while_opened, while_read) in [
+            ("file", "ok", "conflict"),
+            ("pipe", "special-file", "conflict"),
+            ("socket", "special-file", "special-file"),
+            ("directory", "is-a-directory", "conflict"),
+            ("link", "conflict", "conflict"),
+            ("nothing", "conflict", "conflict"),
+        ] {
+            for operation in [Operation::Write, Operation::Update, Operation::Append, Operation::SetLen] {
+                let told = exchanged::told(now, operation, |slot, receipt, seen| match operation {
+                    Operation::Write => open_old(slot, receipt, seen, false).map(drop),
+                    Operation::Update => open_old(slot, receipt, seen, true).map(drop),
+                    _ => open_in_place(slot, receipt, seen, operation == Operation::Append).map(drop),
+                });
+                assert_eq!(told, while_opened, "{operation:?}, {now}");
+            }
+            for reads in [false, true] {
+                let opened = std::cell::Cell::new(None);
+                let told = exchanged::between(
+                    now,
+                    Operation::Write,
+                    |slot| opened.set(step::open_for_change(&slot.dir, &slot.name, false).ok()),
+                    |slot, _, _| {
+                        let (file, metadata) = opened.take().unwrap();
+                        open_to_read(slot, file, metadata, reads).map(drop)
+                    },
+                );
+                assert_eq!(told, while_read, "read, {now}");
+            }
+        }
+    }
 }

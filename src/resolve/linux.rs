@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, Metadata};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::path::relative::RelPath;
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
@@ -55,6 +55,8 @@ pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: 
             finish(File::from(fd), want, level).map_or_else(Fast::Refused, |found| found.map_or(Fast::Undecided, Fast::Found))
         }
         Err(error) if only_the_walk_can_tell(error) => Fast::Undecided,
+        // The kernel looks the dot up in the directory. Without a name it is the held directory itself, which needs no search.
+        Err(Errno::ACCESS) if path.is_empty() => Fast::Undecided,
         // What cannot be read is told by its type first, as it is where it can be.
         Err(Errno::ACCESS) if want == Want::File => match open_confined(from, path, OFlags::PATH | OFlags::CLOEXEC, confined) {
             Ok(fd) => unreadable(File::from(fd)).map_or_else(Fast::Refused, Fast::Found),
@@ -127,11 +129,7 @@ fn unreadable(file: File) -> Result<Found, Error> {
 }
 
 fn refusal(error: Errno) -> Error {
-    match error {
-        // What opening a socket, or a device without a driver, gives (open(2)).
-        Errno::NXIO | Errno::NODEV => ErrorKind::SpecialFile.into(),
-        error => Error::from_io(&error.into()),
-    }
+    Error::from_open(&error.into())
 }
 
 #[cfg(test)]

@@ -39,9 +39,9 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{enter, on_kernel_file_system, open, reenter, see, text_of};
+pub(crate) use linux::{enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{enter, open, reenter, see};
+pub(crate) use portable::{enter, open, open_dir_at, reenter, see};
 
 /// A new file, which nothing had the name of before; a link counts as something, wherever it leads. Open for reading and writing.
 pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
@@ -161,6 +161,15 @@ mod linux {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
+    /// The directory of this name, open for reading, which needs no search permission on it; `None` where it is none any more.
+    pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<File>> {
+        match open_one(dir, name, READ | OFlags::DIRECTORY) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
         let file = open_one(dir, name, PATH)?;
         let metadata = Metadata::from_file(&file)?;
@@ -175,7 +184,7 @@ mod linux {
     /// The text of the link that this handle is of (`readlinkat` with an empty path, readlink(2)).
     pub(crate) fn text_of(link: &File) -> io::Result<PathBuf> {
         use std::os::unix::ffi::OsStringExt;
-        let text = readlinkat(link, "", Vec::new())?;
+        let text = rustix::io::retry_on_intr(|| readlinkat(link, "", Vec::new()))?;
         Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
     }
 
@@ -183,7 +192,7 @@ mod linux {
     /// Where the kernel has `openat2`, it knows better and this is not asked.
     fn is_magic(parent: &Dir, link: &File) -> io::Result<bool> {
         const PROC_TOP: u64 = 1;
-        if fstatfs(link)?.f_type != PROC_SUPER_MAGIC {
+        if rustix::io::retry_on_intr(|| fstatfs(link))?.f_type != PROC_SUPER_MAGIC {
             return Ok(false);
         }
         use cap_fs_ext::MetadataExt;
@@ -212,7 +221,7 @@ mod linux {
             0x6e66_7364, // nfsd
             0x6759_6969, // rpc_pipefs
         ];
-        let number = fstatfs(file)?.f_type;
+        let number = rustix::io::retry_on_intr(|| fstatfs(file))?.f_type;
         Ok(number == PROC_SUPER_MAGIC || u64::try_from(number).is_ok_and(|magic| OTHERS.contains(&magic)))
     }
 }
@@ -274,6 +283,13 @@ mod portable {
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<std::fs::File>> {
+        match enter(dir, name)? {
+            Entered::Dir(dir) => open_dir(&dir).map(Some),
+            Entered::Link(_) | Entered::Other => Ok(None),
+        }
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {

@@ -171,7 +171,7 @@ impl<J: Judge> Walk<'_, J> {
                 Entered::Link(target) => self.follow(&target)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
-            Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| file_refusal(&error))? {
+            Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| Error::from_open(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
                 Opened::Link(target) => self.follow(&target)?,
             },
@@ -205,7 +205,13 @@ impl<J: Judge> Walk<'_, J> {
                 }
                 return Ok(None);
             }
-            Spot::Entry { .. } | Spot::Nothing => name,
+            Spot::Entry { seen, .. } => {
+                if self.must_be_searchable && seen.metadata.is_dir() {
+                    self.check_searchable(&name)?;
+                }
+                name
+            }
+            Spot::Nothing => name,
         };
         if is_reserved(&name) {
             return Err(ErrorKind::Protected.into());
@@ -213,6 +219,15 @@ impl<J: Judge> Walk<'_, J> {
         let level = self.judge.level();
         let must_be_dir = self.must_be_dir;
         Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact, only_file: false }))
+    }
+
+    /// A dot was to be looked up in the directory of this name. What has become another thing meanwhile has no dot.
+    fn check_searchable(&mut self, name: &OsStr) -> Result<(), Error> {
+        let io = |error: std::io::Error| Error::from_io(&error);
+        match step::enter(&*self.current()?, name).map_err(io)? {
+            Entered::Dir(dir) => step::reenter(&dir).map_err(io),
+            Entered::Link(_) | Entered::Other => Err(ErrorKind::Conflict.into()),
+        }
     }
 
     /// The directory that the walk stands in, which ends it.
@@ -310,16 +325,6 @@ fn ends_with_dot(text: &Path) -> bool {
         text = rest;
     }
     text.ends_with(b"/.")
-}
-
-/// Opening a socket, or a device without a driver, fails with ENXIO or ENODEV (open(2)); they have no `std::io::ErrorKind`.
-fn file_refusal(error: &std::io::Error) -> Error {
-    const ENXIO: i32 = 6;
-    const ENODEV: i32 = 19;
-    match error.raw_os_error() {
-        Some(ENXIO | ENODEV) if cfg!(unix) => ErrorKind::SpecialFile.into(),
-        _ => Error::from_io(error),
-    }
 }
 
 #[cfg(unix)]

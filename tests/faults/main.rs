@@ -28,7 +28,7 @@ const NAMED: &str = "without openat/tmpfile=EOPNOTSUPP";
 const WITHOUT_RENAMEAT2: &str = "without renameat2=ENOSYS";
 
 /// What a wrong implementation would do wrong, or one did: way, operation, call, errors.
-const KNOWN: [(&str, &str, &str, &[&str]); 22] = [
+const KNOWN: [(&str, &str, &str, &[&str]); 25] = [
     // The kernel's confined open: absent, or asked in vain.
     ("fast", "read", "openat2", &["ENOSYS", "EPERM", "EAGAIN", "EMFILE"]),
     ("fast", "write over", "openat2", &["ENOSYS", "EPERM", "EAGAIN", "EINTR"]),
@@ -42,6 +42,10 @@ const KNOWN: [(&str, &str, &str, &[&str]); 22] = [
     ("fast", "rename a link", "renameat2", &["ENOSYS", "EPERM", "EIO"]),
     (NAMED, "write anew", "renameat2", &["ENOSYS", "EPERM"]),
     (WITHOUT_RENAMEAT2, "rename a file", "unlinkat", &["EIO", "EPERM"]),
+    // Interrupted before anything was read.
+    ("fast", "read a link", "readlinkat", &["EINTR"]),
+    ("walk", "read a link", "readlinkat", &["EINTR"]),
+    ("fast", "read a link", "fstatfs", &["EINTR"]),
     // A look whether a directory may be changed.
     ("fast", "remove a tree", "faccessat2", &["ENOSYS", "EPERM", "EMFILE"]),
     // Temporary names that cannot be looked at, or are locked by somebody else.

@@ -159,7 +159,7 @@ fn one(pair: Pair, place: &Place, name: &str, call: &Call, count: &mut Count) ->
 /// What is expected, and whether it was done on the plain tree.
 fn expected(cell: &Cell<'_>, expect: &Expect) -> (String, bool) {
     let root = cell.root.to_str().unwrap();
-    let mut path = format!("{root}/{}", cell.path);
+    let path = format!("{root}/{}", cell.path);
     match expect {
         Expect::Refused(code) => return ((*code).to_owned(), false),
         Expect::RefusedAsLook(otherwise) => {
@@ -171,7 +171,6 @@ fn expected(cell: &Cell<'_>, expect: &Expect) -> (String, bool) {
             std::fs::copy(file, &beside).unwrap();
             std::fs::rename(beside, file).unwrap();
         }
-        Expect::PlainAt(at) => path = at.to_str().unwrap().to_owned(),
         Expect::Plain => {}
     }
     let outcome = (cell.call.plain)(root, &path);

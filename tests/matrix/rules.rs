@@ -26,8 +26,6 @@ pub(crate) enum Expect {
     Plain,
     /// The same, where the file was given its bytes anew before, and so has one name only.
     PlainOnItsOwn(PathBuf),
-    /// The plain call on this path.
-    PlainAt(PathBuf),
     /// This code, and the tree as it was. The plain call is not made.
     Refused(&'static str),
     /// The code of a look at it, or this one where the look finds something; and the tree as it was.
@@ -87,7 +85,7 @@ const ATTRIBUTES: [&str; 2] = ["set_permissions", "set_times"];
 pub(crate) const OUTSIDE: &str = "outside";
 
 /// The first that fits decides.
-pub(crate) const RULES: [Rule; 18] = [
+pub(crate) const RULES: [Rule; 17] = [
     Rule {
         name: "a link that leads out is in the way",
         reason: "create_dir_all follows a link that has the name only if it stays inside, and says what mkdir says",
@@ -252,23 +250,6 @@ pub(crate) const RULES: [Rule; 18] = [
             let new = cell.is(&["copy_replace it by a file"]) && cell.slash();
             let stuck = matches!(&cell.led.end, End::Stuck { left, .. } if left != &["."]);
             new.then_some(if stuck { Expect::RefusedAsLook("not-a-directory") } else { Expect::Refused("not-a-directory") })
-        },
-    },
-    Rule {
-        name: "a dot in a link's text",
-        reason: "where the name that the link leads to is meant, a dot behind a slash says no more than the slash",
-        judge: |cell| {
-            let End::Stuck { at, left, .. } = &cell.led.end else { return None };
-            if !cell.call.changes || !cell.led.dot || left != &["."] || !at.is_dir() {
-                return None;
-            }
-            match cell.call.name {
-                "write" | "append" | "update" | "set_len" | "copy_replace it by a file" => {
-                    Some(Expect::Refused("is-a-directory"))
-                }
-                "set_permissions" => Some(Expect::PlainAt(at.clone())),
-                _ => None,
-            }
         },
     },
     Rule {

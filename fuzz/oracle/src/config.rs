@@ -131,10 +131,9 @@ fn refused(text: &str, error: &ConfigError, json: Option<&Value>) {
     assert!(told.starts_with(&format!("configuration:{line}:{column}: ")), "{told}");
     let there = text.split('\n').nth(line - 1).unwrap_or_else(|| panic!("{text:?} has no such line: {told}"));
     assert!((1..=there.chars().count() + 1).contains(&column), "{text:?} has no such column: {told}");
-    // Of what stands elsewhere, nothing is repeated but the name of another root.
+    // Of what stands in other lines, nothing is repeated but the name of another root. In its own, the key may stand before the place.
     if told.contains(CANARY) && !told.contains(": the name ") {
-        let behind: String = there.chars().skip(column - 1).take(200).collect();
-        assert!(behind.contains(CANARY) || there.contains('\\'), "{text:?}: {told}");
+        assert!(there.contains(CANARY) || there.contains('\\'), "{text:?}: {told}");
     }
     if let Some(json) = json {
         let known = reasons(json).into_iter().any(|reason| told.contains(reason));

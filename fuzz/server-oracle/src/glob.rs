@@ -80,14 +80,13 @@ impl Plain {
         }
         let first = parts.iter().position(|part| *part != Part::Slash).unwrap_or(parts.len());
         parts.drain(..first);
-        // What stands side by side once braces are written out is one.
-        parts.dedup_by(|next, before| match (next, before) {
-            (Part::Slash, Part::Slash) => true,
+        // What stood in different braces stands side by side now.
+        parts.dedup_by(|next, one| match (next, one) {
             (Part::Stars(more), Part::Stars(count)) => {
                 *count += *more;
                 true
             }
-            _ => false,
+            (next, one) => *next == Part::Slash && *one == Part::Slash,
         });
         Self { parts, directories }
     }

@@ -145,6 +145,8 @@ mod tests {
         ] {
             assert_eq!(judge(path), want, "{path}");
         }
+        // What stands before the slash is no glob by itself.
+        assert_eq!(excludes(&[r"docs\/**"])("docs/a"), Leave::Out(Why::Excluded));
         assert_eq!(excludes(&["**"])("a"), Leave::Out(Why::Excluded));
         // A slash at the end: the directory and all that is in it, and no file of that name.
         let judge = excludes(&["target/"]);

@@ -166,6 +166,18 @@ fn what_is_left_out_is_not_gone_into() {
     assert_eq!(notice, want);
 }
 
+/// Catches: a directory that the operator's list or a `.gitignore` leaves out, and that is shown since the call leaves out its content.
+#[test]
+fn leaving_out_more_shows_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    plant(folder.path(), &["x/a", "y/a", "z/a", ".gitignore"]);
+    fs::write(folder.path().join(".gitignore"), "z\n").unwrap();
+    let context = context(folder.path(), &["y"]);
+    let given = json!({ "path": ".", "excludePatterns": ["x/**", "y/**", "z/**"], "respectGitignore": true });
+    let (shown, _) = page(&context, &given, 9).unwrap();
+    assert_eq!(shown, [".gitignore", "x"].map(PathBuf::from));
+}
+
 /// Catches: a walk that goes on once nobody waits for it.
 #[test]
 fn a_stopped_walk_ends_with_the_next_entry() {

@@ -108,8 +108,8 @@ impl Model {
         let names: Vec<String> = way.iter().map(|(name, _)| name.clone()).collect();
         self.judge(slot, &names, end.need, true)?;
         let id = way.pop().map_or(floor, |(_, id)| id);
-        // A handle's own directory is looked up by its entry `.`, too.
-        if dot || (end.slot.held.is_some() && end.path.steps.is_empty()) {
+        // No name: what is held, and not looked up.
+        if dot {
             self.world.may(id, SEARCH)?;
         }
         let parent = way.last().map_or(floor, |(_, id)| *id);

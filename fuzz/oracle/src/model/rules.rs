@@ -50,6 +50,14 @@ impl Rule {
             && Rule { root: outer.root.clone(), ..self.clone() } == *outer
     }
 
+    /// Behind which of its parts the names below this directory go on: then the rest of it is for them to fit. `None`: it says the same of all.
+    pub(super) fn left(&self, dir: &[String]) -> Option<Vec<usize>> {
+        let own = self.parts.strip_suffix(&["**".to_owned()]).unwrap_or(&self.parts);
+        let parts = [&self.root, own].concat();
+        let settled = (0..=dir.len()).any(|end| fits(&parts, &dir[..end]));
+        (!settled).then(|| (0..=parts.len()).filter(|at| fits(&parts[..*at], dir)).collect())
+    }
+
     /// What it says of the last of these names (from the base), which is a directory or link, or is not.
     pub fn matches<S: AsRef<str>>(&self, names: &[S], dir: bool) -> Match {
         self.matches_folded(&all_folded(names), dir)
@@ -91,20 +99,23 @@ pub fn ceiling<S: AsRef<str>>(rules: &[Rule], names: &[S], dir: bool) -> Access 
     each.min().unwrap_or(Access::Write)
 }
 
+/// Whether every rule says the same of all names below one directory as below another. Where it has the same left to ask that is plain, and
+/// else it is tried.
+pub fn same_below<S: AsRef<str>>(rules: &[Rule], old: &[S], new: &[S]) -> bool {
+    let (old, new) = (all_folded(old), all_folded(new));
+    old == new || rules.iter().all(|rule| rule.left(&old) == rule.left(&new) || tried(rule, &old, &new))
+}
+
 /// Names that tell rules of the generator apart.
 const PROBES: &[&str] = &["a", "b", "h", ".env", ".git", "hooks", "secret", "s1", "\u{e9}", ".env.", "other"];
 
-/// Whether every rule says the same of all names below one directory as below another: tried with all names of the vocabulary and of
-/// the rule, as deep as it has parts and at most three.
-pub fn same_below<S: AsRef<str>>(rules: &[Rule], old: &[S], new: &[S]) -> bool {
-    let (old, new) = (all_folded(old), all_folded(new));
-    rules.iter().all(|rule| {
-        let plain = |part: &&String| !part.contains(['*', '?', '[']);
-        let names = rule.root.iter().chain(rule.parts.iter().filter(plain)).map(String::as_str);
-        let probes: Vec<&str> = PROBES.iter().copied().chain(names).collect();
-        let above = rule.root.len().saturating_sub(old.len().min(new.len()));
-        same(rule, &probes, &old, &new, (above + rule.parts.len()).clamp(1, 3))
-    })
+/// Whether a rule says the same below both: tried with all names of the vocabulary and of the rule, as deep as it has parts and at most three.
+pub(super) fn tried(rule: &Rule, old: &[String], new: &[String]) -> bool {
+    let plain = |part: &&String| !part.contains(['*', '?', '[']);
+    let names = rule.root.iter().chain(rule.parts.iter().filter(plain)).map(String::as_str);
+    let probes: Vec<&str> = PROBES.iter().copied().chain(names).collect();
+    let above = rule.root.len().saturating_sub(old.len().min(new.len()));
+    same(rule, &probes, old, new, (above + rule.parts.len()).clamp(1, 3))
 }
 
 fn same(rule: &Rule, probes: &[&str], old: &[String], new: &[String], depth: usize) -> bool {
@@ -112,8 +123,8 @@ fn same(rule: &Rule, probes: &[&str], old: &[String], new: &[String], depth: usi
         || probes.iter().all(|name| {
             let (old, new) = ([old, &[(*name).to_owned()]].concat(), [new, &[(*name).to_owned()]].concat());
             let says = |names: &[String]| [false, true].map(|dir| rule.matches_folded(names, dir));
-            let alike = says(&old) == says(&new);
-            alike && (says(&old)[1] == Match::Covered || same(rule, probes, &old, &new, depth - 1))
+            let said = says(&old);
+            said == says(&new) && (said[1] == Match::Covered || same(rule, probes, &old, &new, depth - 1))
         })
 }
 
@@ -122,7 +133,7 @@ fn folded(name: &str) -> String {
     name.to_lowercase().replace("e\u{301}", "\u{e9}")
 }
 
-fn all_folded<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+pub(super) fn all_folded<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     names.iter().map(|name| folded(name.as_ref())).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use cap_roots::Access;
 
-use super::rules::{Match, Rule, same_below};
+use super::rules::{self, Match, Rule, same_below};
 use super::world::World;
 use super::{Model, Outcome, Seen};
 use crate::sequence::disk::{self, Watch};
@@ -313,4 +313,32 @@ fn the_disk_is_what_the_model_has() {
         assert_eq!(disk::lines(tree.base()).unwrap(), model.world.lines(), "{case}");
         watch.check(tree.base()).unwrap();
     }
+}
+
+/// Catches: an early answer that is not what trying says, and one that never comes.
+#[test]
+fn what_a_rule_has_left_decides_as_trying_does() {
+    let names = ["a", "b", "h", ".env", ".git", "hooks", "secret", "s1", "\u{c9}", "other"];
+    let mut state = 3u32;
+    let mut byte = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    };
+    let (mut early, mut differ) = (0, 0);
+    for _ in 0..200 {
+        let ruled = Case::generate(&(0..12).map(|_| byte()).collect::<Vec<_>>()).ruled();
+        let [old, new] = [(); 2].map(|()| {
+            let below: Vec<&str> = (0..byte() % 4).map(|_| names[usize::from(byte()) % names.len()]).collect();
+            rules::all_folded(&[&["ROOT"], &below[..]].concat())
+        });
+        for rule in &ruled {
+            let same = rules::tried(rule, &old, &new);
+            let alike = rule.left(&old) == rule.left(&new);
+            assert!(same || !alike, "{rule:?} from {old:?} to {new:?}");
+            (early, differ) = (early + usize::from(alike), differ + usize::from(!same));
+        }
+        let all = ruled.iter().all(|rule| rules::tried(rule, &old, &new));
+        assert_eq!(same_below(&ruled, &old, &new), all, "{ruled:?} from {old:?} to {new:?}");
+    }
+    assert!(early > 50 && differ > 25, "{early} early answers, and {differ} rules that differ");
 }

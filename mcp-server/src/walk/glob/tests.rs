@@ -40,6 +40,12 @@ fn globs_mean_what_users_rely_on() {
         ("*.{js,{ts,tsx}}", "a.tsx", true),
         ("{**/a,b}", "x/a", true),
         ("a{,.bak}", "a", true),
+        ("{src/,lib/}**", "lib/a/b", true),
+        ("{a,**}/b", "b", true),
+        ("**{/a,/b}", "x/y/b", true),
+        ("{**,b}*", "x/y", true),
+        ("{,x}", "y", false),
+        (r"docs\/**", "docs/a/b", true),
         ("{a}", "{a}", true),
         ("a}", "a}", true),
         (r"\[x\]", "[x]", true),
@@ -95,7 +101,8 @@ fn case_is_folded_if_asked() {
 #[test]
 fn malformed_globs_are_errors() {
     let long = "a".repeat(LENGTH + 1);
-    let deep = "{a,".repeat(NESTED + 1) + &"}".repeat(NESTED + 1);
+    let deep = "{a,".repeat(braces::NESTED + 1) + &"}".repeat(braces::NESTED + 1);
+    let many = "{a,b}".repeat(9);
     for glob in [
         "[",
         "[a",
@@ -117,6 +124,7 @@ fn malformed_globs_are_errors() {
         "{1..3}",
         &long,
         &deep,
+        &many,
     ] {
         let error = Globs::of("pattern", &[glob], Anchor::PlainNamesFloat, false).unwrap_err();
         assert_eq!(error.code(), "invalid-argument", "{glob}");
