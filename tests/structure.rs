@@ -14,7 +14,7 @@ fn top() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files of the library with their code: without comments, and without the tests at the end.
+/// The files of the library with their code: without comments, and without tests, at the end or in files of their own.
 fn sources() -> Vec<(String, String)> {
     fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap() {
@@ -24,15 +24,28 @@ fn sources() -> Vec<(String, String)> {
     }
     let mut paths = Vec::new();
     collect(&top().join("src"), &mut paths);
-    let code = |path: &PathBuf| {
-        let text = fs::read_to_string(path).unwrap();
+    let mut sources: Vec<(PathBuf, String)> = Vec::new();
+    let mut tests = BTreeSet::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let is_parent = matches!(path.file_name().unwrap().to_str(), Some("lib.rs" | "mod.rs"));
+        let dir = if is_parent { path.parent().unwrap().to_owned() } else { path.with_extension("") };
+        for pair in lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]") {
+            let name = pair[1].strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';'));
+            tests.extend(name.map(|name| dir.join(format!("{name}.rs"))));
+        }
+        sources.push((path, text));
+    }
+    assert!(tests.iter().all(|path| path.is_file()), "{tests:?}");
+    sources.retain(|(path, _)| !tests.contains(path));
+    assert!(sources.len() > 20, "the sources were not found");
+    let code = |(path, text): (PathBuf, String)| {
         let code = text.split("\nmod tests {").next().unwrap().lines();
         let name = path.strip_prefix(top().join("src")).unwrap().to_str().unwrap().replace('\\', "/");
         (name, code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"))
     };
-    let sources: Vec<_> = paths.iter().map(code).collect();
-    assert!(sources.len() > 20, "the sources were not found");
-    sources
+    sources.into_iter().map(code).collect()
 }
 
 /// ONE-DOOR
