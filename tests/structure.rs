@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "reads the source")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ fn top() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files of the library with their code: without comments, and without the tests at the end.
+/// The files of the library with their code: without comments, and without tests, at the end or in files of their own.
 fn sources() -> Vec<(String, String)> {
     fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap() {
@@ -23,20 +24,28 @@ fn sources() -> Vec<(String, String)> {
     }
     let mut paths = Vec::new();
     collect(&top().join("src"), &mut paths);
-    let code = |path: &PathBuf| {
-        let text = fs::read_to_string(path).unwrap();
+    let mut sources: Vec<(PathBuf, String)> = Vec::new();
+    let mut tests = BTreeSet::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let is_parent = matches!(path.file_name().unwrap().to_str(), Some("lib.rs" | "mod.rs"));
+        let dir = if is_parent { path.parent().unwrap().to_owned() } else { path.with_extension("") };
+        for pair in lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]") {
+            let name = pair[1].strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';'));
+            tests.extend(name.map(|name| dir.join(format!("{name}.rs"))));
+        }
+        sources.push((path, text));
+    }
+    assert!(tests.iter().all(|path| path.is_file()), "{tests:?}");
+    sources.retain(|(path, _)| !tests.contains(path));
+    assert!(sources.len() > 20, "the sources were not found");
+    let code = |(path, text): (PathBuf, String)| {
         let code = text.split("\nmod tests {").next().unwrap().lines();
         let name = path.strip_prefix(top().join("src")).unwrap().to_str().unwrap().replace('\\', "/");
         (name, code.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"))
     };
-    // Modules of tests alone are no code of the library.
-    let texts = paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect::<String>();
-    let tests: Vec<&str> =
-        texts.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.lines().next()?.strip_suffix(';')).collect();
-    paths.retain(|path| !tests.contains(&path.file_stem().unwrap().to_str().unwrap()));
-    let sources: Vec<_> = paths.iter().map(code).collect();
-    assert!(sources.len() > 20, "the sources were not found");
-    sources
+    sources.into_iter().map(code).collect()
 }
 
 /// ONE-DOOR
@@ -172,16 +181,27 @@ fn the_lock_file_holds_no_version_that_escapes() {
     }
 }
 
-/// All that tests are written in.
-fn tests() -> String {
-    let mut tests = String::new();
+/// The names of all tests: functions that are marked as tests, and those of the files whose tests are trials.
+fn tests() -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
     let mut stack: Vec<PathBuf> =
         ["src", "tests", "mcp-server/src", "mcp-server/tests", "rmcp/src", "rmcp/tests"].map(|dir| top().join(dir)).into();
     while let Some(at) = stack.pop() {
         if at.is_dir() {
             stack.extend(fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path()));
         } else if at.extension().is_some_and(|extension| extension == "rs") {
-            tests += &fs::read_to_string(&at).unwrap();
+            let text = fs::read_to_string(&at).unwrap();
+            let has_trials = text.contains("libtest_mimic::");
+            let mut marked = false;
+            for line in text.lines().map(str::trim_start) {
+                if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                    marked = true;
+                } else if !line.starts_with("#[") && !line.starts_with("//") {
+                    let name = line.split_once("fn ").and_then(|(_, rest)| rest.split_once('(')).map(|(name, _)| name);
+                    tests.extend(name.filter(|_| marked || has_trials).map(str::to_owned));
+                    marked = false;
+                }
+            }
         }
     }
     tests
@@ -200,7 +220,7 @@ fn the_ledger_names_tests_that_exist() {
     assert!(rows.len() > 50);
     for row in rows {
         let test = row.trim_end_matches(" |").rsplit("| ").next().unwrap().trim_matches('`');
-        assert!(tests.contains(&format!("fn {test}(")), "no test for: {row}");
+        assert!(tests.contains(test), "no test for: {row}");
     }
 }
 
@@ -244,7 +264,7 @@ fn each_invariant_is_named_in_the_source_and_has_its_tests() {
         let checks: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
         assert!(!checks.is_empty(), "{name} has no test");
         for check in checks {
-            assert!(tests.contains(&format!("fn {check}(")), "{name}: there is no test {check}");
+            assert!(tests.contains(check), "{name}: there is no test {check}");
         }
     }
 }

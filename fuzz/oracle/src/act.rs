@@ -9,8 +9,13 @@ use crate::sequence::step::Op;
 
 /// What operations are done by.
 pub trait Act {
-    /// Does one.
-    fn act(&self, op: &Op) -> Result<Seen, Error>;
+    /// Does one on these paths; `to` is of no use to what has one path.
+    fn act_on(&self, op: &Op, path: &str, to: &str) -> Result<Seen, Error>;
+
+    /// Does one on its own paths.
+    fn act(&self, op: &Op) -> Result<Seen, Error> {
+        self.act_on(op, op.path(), op.two_ends().map_or("", |(_, to)| to))
+    }
 
     /// Opens a directory below.
     fn open_dir(&self, path: &str) -> Result<Dir, Error>;
@@ -19,15 +24,15 @@ pub trait Act {
 macro_rules! acts {
     ($($front:ident)*) => {$(
         impl Act for $front {
-            fn act(&self, op: &Op) -> Result<Seen, Error> {
+            fn act_on(&self, op: &Op, path: &str, to: &str) -> Result<Seen, Error> {
                 Ok(match op {
-                    Op::Read(path) => Seen::Content(String::from_utf8_lossy(&self.read(path)?).into_owned()),
-                    Op::ReadDir(path) => {
+                    Op::Read(_) => Seen::Content(String::from_utf8_lossy(&self.read(path)?).into_owned()),
+                    Op::ReadDir(_) => {
                         let mut entries = self.read_dir(path)?;
                         let names = entries.by_ref().map(|entry| Ok(entry?.name().to_string_lossy().into_owned()));
                         Seen::Names(sorted(names)?, entries.hidden())
                     }
-                    Op::Walk(path) => {
+                    Op::Walk(_) => {
                         let mut entries = self.walk(path)?;
                         let names = entries.by_ref().map(|entry| {
                             let entry = entry?;
@@ -35,26 +40,26 @@ macro_rules! acts {
                         });
                         Seen::Names(sorted(names)?, entries.hidden())
                     }
-                    Op::Metadata(path) => seen(&self.metadata(path)?),
-                    Op::SymlinkMetadata(path) => seen(&self.symlink_metadata(path)?),
-                    Op::Exists(path) => Seen::Bool(self.exists(path)?),
-                    Op::ReadLink(path) => Seen::Text(self.read_link(path)?.to_string_lossy().into_owned()),
-                    Op::Write(path, text) => done(self.write(path, text)?),
-                    Op::Update(path, text) => done(self.update(path, |old| Ok([&old, text.as_bytes()].concat()))?),
-                    Op::CreateNew(path) => done(self.create_new(path).map(drop)?),
-                    Op::Append(path, text) => done(self.append(path, text)?),
-                    Op::SetLen(path, len) => done(self.set_len(path, *len)?),
-                    Op::CreateDir(path) => done(self.create_dir(path)?),
-                    Op::CreateDirAll(path) => done(self.create_dir_all(path)?),
-                    Op::RemoveFile(path) => done(self.remove_file(path)?),
-                    Op::RemoveDir(path) => done(self.remove_dir(path)?),
-                    Op::RemoveDirAll(path) => done(self.remove_dir_all(path)?),
-                    Op::Rename(from, to) => done(self.rename(from, to)?),
-                    Op::RenameReplace(from, to) => done(self.rename_replace(from, to)?),
-                    Op::Copy(from, to) => Seen::Copied(self.copy(from, to)?.skipped),
-                    Op::CopyReplace(from, to) => Seen::Copied(self.copy_replace(from, to)?.skipped),
-                    Op::SetPermissions(path, mode) => done(self.set_permissions(path, *mode)?),
-                    Op::SetTimes(path) => done(self.set_times(path, None, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000)))?),
+                    Op::Metadata(_) => seen(&self.metadata(path)?),
+                    Op::SymlinkMetadata(_) => seen(&self.symlink_metadata(path)?),
+                    Op::Exists(_) => Seen::Bool(self.exists(path)?),
+                    Op::ReadLink(_) => Seen::Text(self.read_link(path)?.to_string_lossy().into_owned()),
+                    Op::Write(_, text) => done(self.write(path, text)?),
+                    Op::Update(_, text) => done(self.update(path, |old| Ok([&old, text.as_bytes()].concat()))?),
+                    Op::CreateNew(_) => done(self.create_new(path).map(drop)?),
+                    Op::Append(_, text) => done(self.append(path, text)?),
+                    Op::SetLen(_, len) => done(self.set_len(path, *len)?),
+                    Op::CreateDir(_) => done(self.create_dir(path)?),
+                    Op::CreateDirAll(_) => done(self.create_dir_all(path)?),
+                    Op::RemoveFile(_) => done(self.remove_file(path)?),
+                    Op::RemoveDir(_) => done(self.remove_dir(path)?),
+                    Op::RemoveDirAll(_) => done(self.remove_dir_all(path)?),
+                    Op::Rename(..) => done(self.rename(path, to)?),
+                    Op::RenameReplace(..) => done(self.rename_replace(path, to)?),
+                    Op::Copy(..) => Seen::Copied(self.copy(path, to)?.skipped),
+                    Op::CopyReplace(..) => Seen::Copied(self.copy_replace(path, to)?.skipped),
+                    Op::SetPermissions(_, mode) => done(self.set_permissions(path, *mode)?),
+                    Op::SetTimes(_) => done(self.set_times(path, None, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000)))?),
                 })
             }
 

@@ -178,25 +178,31 @@ thread_local! {
 
 /// Panics if an operation does anything outside, tells anything of it, ends with a code that it cannot have, or does not end.
 pub fn check(input: &[u8]) {
+    run(input);
+}
+
+/// How many exchanges there were.
+fn run(input: &[u8]) -> usize {
     let schedule = Schedule::of(input);
     STAGE.with(|stage| {
         stage.put_right();
         let names = EXCHANGES.map(|names| names.map(|name| End::of(stage, name.split(" -> ").next().unwrap_or(name))));
         let stop = AtomicBool::new(false);
         let begin = Instant::now();
-        std::thread::scope(|scope| {
+        let exchanges = std::thread::scope(|scope| {
             let attacker = scope.spawn(|| attack(&schedule, &names, &stop));
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| operate(stage, &schedule)));
             stop.store(true, Ordering::Relaxed);
-            let _ = attacker.join();
-            if let Err(panic) = done {
-                std::panic::resume_unwind(panic);
+            match (done, attacker.join()) {
+                (Err(panic), _) | (_, Err(panic)) => std::panic::resume_unwind(panic),
+                (Ok(()), Ok(count)) => count,
             }
         });
         assert!(begin.elapsed() < FOR_EVER, "{schedule:?}");
         let outside = poison::outside(&stage.tree).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(outside, stage.outside, "the outside was changed: {schedule:?}");
-    });
+        exchanges
+    })
 }
 
 /// A name in a directory that is held: the attacker does not go by links of its own, which would lead it outside.
@@ -214,14 +220,13 @@ impl End {
     }
 }
 
-fn attack(schedule: &Schedule, names: &[[End; 2]; 8], stop: &AtomicBool) {
-    if schedule.steps.is_empty() {
-        return;
-    }
+/// How many exchanges there were.
+fn attack(schedule: &Schedule, names: &[[End; 2]; 8], stop: &AtomicBool) -> usize {
+    let mut count = 0;
     for step in schedule.steps.iter().cycle() {
         let [one, other] = &names[step.exchange];
         // One of them may be missing: what is in the way of an operation is in the way here.
-        let _ = renameat_with(&one.dir, one.name, &other.dir, other.name, RenameFlags::EXCHANGE);
+        count += usize::from(renameat_with(&one.dir, one.name, &other.dir, other.name, RenameFlags::EXCHANGE).is_ok());
         for _ in 0..step.pause {
             std::hint::spin_loop();
         }
@@ -229,9 +234,10 @@ fn attack(schedule: &Schedule, names: &[[End; 2]; 8], stop: &AtomicBool) {
             std::thread::yield_now();
         }
         if stop.load(Ordering::Relaxed) {
-            return;
+            break;
         }
     }
+    count
 }
 
 fn operate(stage: &Stage, schedule: &Schedule) {
@@ -254,6 +260,15 @@ fn operate(stage: &Stage, schedule: &Schedule) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Catches: an attacker that exchanges nothing, beside which every operation is safe.
+    #[test]
+    fn there_are_exchanges() {
+        for exchange in 0..8u8 {
+            let count: usize = (0..16u8).map(|operation| run(&[operation, 15, exchange])).sum();
+            assert!(count > 16, "{count} exchanges by {exchange}");
+        }
+    }
 
     /// Catches: a schedule that is made of anything but the input, so that a crash could not be replayed.
     #[test]

@@ -67,7 +67,7 @@ fn spawn<T: 'static>(shared: &Arc<Shared>, work: impl FnOnce(&Shared) -> T + 'st
 }
 
 #[test]
-fn nothing_begins_after_revoke_has_returned() {
+fn nothing_begins_in_any_interleaving() {
     every_interleaving("two operations and a revocation", 3, 100, || {
         let shared = Arc::new(Shared::default());
         let others = [0, 1].map(|me| spawn(&shared, move |shared| shared.operation(me)));

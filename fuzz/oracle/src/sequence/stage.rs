@@ -1,13 +1,13 @@
 //! The crate's side of a case: what was opened, and what each step answers in the model's words.
 
 use std::fmt::Debug;
-use std::time::{Duration, SystemTime};
 
-use cap_roots::{Builder, Error, FileType, Hint, Roots};
+use cap_roots::{Builder, Error, Hint, Roots};
 
 use super::generate::{Case, SEALED};
 use super::model::{Code, Outcome, Seen};
 use super::step::{Op, Step};
+use crate::act::Act;
 use crate::poison::CANARY;
 use crate::tree::Tree;
 
@@ -123,70 +123,6 @@ fn clean_text(words: &str) {
 }
 
 fn operate(roots: &Roots, op: &Op, tree: &Tree) -> Result<Seen, Error> {
-    let path = tree.expand(op.path());
     let to = op.two_ends().map(|(_, to)| tree.expand(to)).unwrap_or_default();
-    Ok(match op {
-        Op::Read(_) => Seen::Content(String::from_utf8_lossy(&roots.read(&path)?).into_owned()),
-        Op::ReadDir(_) => {
-            let mut entries = roots.read_dir(&path)?;
-            let mut names = Vec::new();
-            for entry in entries.by_ref() {
-                names.push(entry?.name().to_string_lossy().into_owned());
-            }
-            names.sort();
-            Seen::Names(names, entries.hidden())
-        }
-        Op::Walk(_) => {
-            let mut entries = roots.walk(&path)?;
-            let mut names = Vec::new();
-            for entry in entries.by_ref() {
-                let entry = entry?;
-                names.push(format!("{} {}", kind(entry.file_type()), entry.name().to_string_lossy()));
-            }
-            names.sort();
-            Seen::Names(names, entries.hidden())
-        }
-        Op::Metadata(_) => Seen::Kind(kind(roots.metadata(&path)?.file_type())),
-        Op::SymlinkMetadata(_) => Seen::Kind(kind(roots.symlink_metadata(&path)?.file_type())),
-        Op::Exists(_) => Seen::Bool(roots.exists(&path)?),
-        Op::ReadLink(_) => Seen::Text(roots.read_link(&path)?.to_string_lossy().into_owned()),
-        Op::Copy(..) => Seen::Copied(roots.copy(&path, &to)?.skipped),
-        Op::CopyReplace(..) => Seen::Copied(roots.copy_replace(&path, &to)?.skipped),
-        _ => {
-            change(roots, op, &path, &to)?;
-            Seen::Done
-        }
-    })
-}
-
-fn change(roots: &Roots, op: &Op, path: &str, to: &str) -> Result<(), Error> {
-    match op {
-        Op::Write(_, text) => roots.write(path, text),
-        Op::Update(_, text) => roots.update(path, |mut old| {
-            old.extend_from_slice(text.as_bytes());
-            Ok(old)
-        }),
-        Op::CreateNew(_) => roots.create_new(path).map(drop),
-        Op::Append(_, text) => roots.append(path, text),
-        Op::SetLen(_, len) => roots.set_len(path, *len),
-        Op::CreateDir(_) => roots.create_dir(path),
-        Op::CreateDirAll(_) => roots.create_dir_all(path),
-        Op::RemoveFile(_) => roots.remove_file(path),
-        Op::RemoveDir(_) => roots.remove_dir(path),
-        Op::RemoveDirAll(_) => roots.remove_dir_all(path),
-        Op::Rename(..) => roots.rename(path, to),
-        Op::RenameReplace(..) => roots.rename_replace(path, to),
-        Op::SetPermissions(_, mode) => roots.set_permissions(path, *mode),
-        Op::SetTimes(_) => roots.set_times(path, None, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))),
-        _ => panic!("{op} changes nothing"),
-    }
-}
-
-fn kind(file_type: FileType) -> &'static str {
-    match file_type {
-        FileType::File => "file",
-        FileType::Dir => "dir",
-        FileType::Symlink => "link",
-        _ => "special",
-    }
+    roots.act_on(op, &tree.expand(op.path()), &to)
 }
