@@ -25,6 +25,8 @@ pub(crate) struct Found {
     pub(crate) at: Option<(Dir, OsString)>,
     /// The path with every link resolved, at the moment of opening.
     pub(crate) canonical: PathBuf,
+    /// No link was on the way, as the kernel says; otherwise that is not known.
+    pub(crate) straight: bool,
 }
 
 /// What is left of a directory that is not there: the nearest ancestor that is, and the names missing below it.
@@ -47,11 +49,34 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
 /// Opens the directory that the operator named. Links are resolved here, once: retargeting one later has no effect.
 #[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
 pub(crate) fn open(path: &Path) -> io::Result<Found> {
-    let canonical = std::fs::canonicalize(path)?;
-    let dir = Dir::open_ambient_dir(&canonical, ambient_authority())?;
+    let (dir, canonical, straight) = match open_straight(path) {
+        Some(dir) => (dir, path.components().collect(), true),
+        None => {
+            let canonical = std::fs::canonicalize(path)?;
+            (Dir::open_ambient_dir(&canonical, ambient_authority())?, canonical, false)
+        }
+    };
     let identity = Identity::of(&dir)?;
     let at = canonical.file_name().and_then(|name| Some((dir.open_parent_dir(ambient_authority()).ok()?, name.to_owned())));
-    Ok(Found { dir, identity, at, canonical })
+    Ok(Found { dir, identity, at, canonical, straight })
+}
+
+/// The directory of an absolute path that is its real one already, where the kernel says so in one call (openat2(2)): nobody can put a link
+/// in the way between a look and the opening.
+#[cfg(target_os = "linux")]
+fn open_straight(path: &Path) -> Option<Dir> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    if !path.is_absolute() || path.components().any(|component| component == Component::ParentDir) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    opened.ok().map(|fd| Dir::from_std_file(fd.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_straight(_: &Path) -> Option<Dir> {
+    None
 }
 
 /// Opens the nearest ancestor of a path that is missing. The missing names are kept as text and later opened one by one below it,
@@ -73,20 +98,30 @@ pub(crate) fn open_nearest_ancestor(path: &Path) -> io::Result<Missing> {
     }
 }
 
-/// The identities of the directories above `dir`, nearest first: by `..` from the held handle, so that text plays no part.
+/// The identities of the directories above one that was opened, nearest first: by `..` from held handles, so that text plays no part.
 #[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
-pub(crate) fn ancestors(dir: &Dir) -> io::Result<Vec<Identity>> {
+pub(crate) fn ancestors(found: &Found) -> io::Result<Vec<Identity>> {
     let mut chain = Vec::new();
-    let mut below = Identity::of(dir)?;
-    let mut at = dir.open_parent_dir(ambient_authority())?;
+    let mut below = found.identity;
+    let parent;
+    let nearest = match &found.at {
+        Some((held, _)) => held,
+        None => {
+            parent = found.dir.open_parent_dir(ambient_authority())?;
+            &parent
+        }
+    };
+    let mut higher: Option<Dir> = None;
     loop {
-        let identity = Identity::of(&at)?;
+        let at = higher.as_ref().unwrap_or(nearest);
+        let identity = Identity::of(at)?;
+        // The top directory is its own parent.
         if identity == below {
             return Ok(chain);
         }
         chain.push(identity);
         below = identity;
-        at = at.open_parent_dir(ambient_authority())?;
+        higher = Some(at.open_parent_dir(ambient_authority())?);
     }
 }
 
@@ -190,4 +225,42 @@ fn parts(path: &Path) -> Vec<Part> {
     }
     parts.reverse();
     parts
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+
+    use super::*;
+
+    /// Catches: a link that is overlooked on the way or at the end, and a path that is shown in another form than its real one.
+    #[test]
+    fn a_straight_way_has_no_link_and_is_the_real_path() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join("a/b")).unwrap();
+        std::fs::write(base.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("a", base.join("on_the_way")).unwrap();
+        std::os::unix::fs::symlink("a/b", base.join("at_the_end")).unwrap();
+        // Where the kernel lacks the call, it is never said.
+        let may_say_so = openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok();
+        for (path, straight) in [
+            ("a/b", may_say_so),
+            ("a//./b/", may_say_so),
+            ("a/../a/b", false),
+            ("on_the_way/b", false),
+            ("at_the_end", false),
+            ("at_the_end/", false),
+            ("on_the_way/../a/b", false),
+        ] {
+            let found = open(&base.join(path)).unwrap();
+            let real = found.canonical.to_str() == base.join("a/b").to_str();
+            assert_eq!((found.straight, real), (straight, true), "{path}: {:?}", found.canonical);
+            assert_eq!(found.identity, open(&base.join("on_the_way/b")).unwrap().identity, "{path}");
+        }
+        let refused = |path: &str| open(&base.join(path)).err().map(|error| error.kind());
+        assert_eq!(refused("missing"), Some(io::ErrorKind::NotFound));
+        assert_eq!(refused("file"), Some(io::ErrorKind::NotADirectory));
+        assert_eq!(refused("file/x"), Some(io::ErrorKind::NotADirectory));
+    }
 }

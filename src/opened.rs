@@ -46,12 +46,12 @@ impl Opened {
         let given = ambient::absolute(&grant.path).map_err(from_io)?;
         let (directory, ancestors) = match ambient::open(&given) {
             Ok(found) => {
-                let ancestors = ambient::ancestors(&found.dir).map_err(from_io)?;
+                let ancestors = ambient::ancestors(&found).map_err(from_io)?;
                 (Ok(found), ancestors)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => match ambient::open_nearest_ancestor(&given) {
                 Ok(missing) => {
-                    let mut ancestors = ambient::ancestors(&missing.ancestor.dir).map_err(from_io)?;
+                    let mut ancestors = ambient::ancestors(&missing.ancestor).map_err(from_io)?;
                     ancestors.push(missing.ancestor.identity);
                     (Err(Some(missing)), ancestors)
                 }
@@ -59,7 +59,9 @@ impl Opened {
             },
             Err(error) => return Err(from_io(error)),
         };
-        let links_in = ambient::passed(&given).ok().map(|passed| passed.into_way_to_last_link());
+        let straight = directory.as_ref().is_ok_and(|found| found.straight);
+        let walked = || ambient::passed(&given).ok().map(|passed| passed.into_way_to_last_link());
+        let links_in = if straight { Some(Vec::new()) } else { walked() };
         let mut root = Self { name, grant, position, instead_of: Vec::new(), given, directory, ancestors, links_in, rules };
         // What `..` in a text leads to cannot be told by text, so such a spelling would never be recognised.
         if root.given.components().any(|component| component == Component::ParentDir)
