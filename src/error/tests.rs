@@ -1,3 +1,5 @@
+//! The contract of errors: codes, faults, texts, and what stands for which failure of the system.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Edits in each way that a text can be written: line ends, marks, characters, several at once.
+
 use super::*;
 use cap_roots::ErrorKind;
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! The search of one file: lines, encodings, bounds, where to go on.
+
 use super::*;
 use crate::work::Work;
 use proptest::prelude::*;

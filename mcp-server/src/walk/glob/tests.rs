@@ -1,3 +1,5 @@
+//! Globs of callers: what they fit, what they cost, what is refused.
+
 use super::*;
 
 /// A path that ends with a slash is that of a directory.
