@@ -37,7 +37,6 @@ impl Error {
         };
         match (kind, error.raw_os_error()) {
             (ErrorKind::Io, Some(code)) if is_link_met(code) => ErrorKind::Conflict.into(),
-            (ErrorKind::Io, Some(code)) if is_peer_missing(code) => ErrorKind::SpecialFile.into(),
             (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
             (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
             _ => kind.into(),
@@ -49,12 +48,6 @@ impl Error {
 fn is_link_met(code: i32) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
     cfg!(unix) && code == ELOOP
-}
-
-/// ENXIO, from an open that does not wait, of a pipe that nobody reads or of a socket (open(2)): one that was a file a moment ago.
-fn is_peer_missing(code: i32) -> bool {
-    const ENXIO: i32 = 6;
-    cfg!(unix) && code == ENXIO
 }
 
 /// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.
@@ -86,8 +79,10 @@ mod tests {
     /// Catches: a pipe that took the place of a file, answered like a broken disk.
     #[test]
     fn a_pipe_without_a_reader_is_a_special_file() {
-        let error = Error::from_io(&std::io::Error::from_raw_os_error(6));
-        assert_eq!(error.kind(), if cfg!(unix) { ErrorKind::SpecialFile } else { ErrorKind::Io });
+        let open = Error::from_open(&std::io::Error::from_raw_os_error(6));
+        assert_eq!(open.kind(), if cfg!(unix) { ErrorKind::SpecialFile } else { ErrorKind::Io });
+        // Of a file that is open it is the disk's.
+        assert_eq!(Error::from_io(&std::io::Error::from_raw_os_error(6)).kind(), ErrorKind::Io);
     }
 
     #[test]
