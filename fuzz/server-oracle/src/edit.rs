@@ -1,7 +1,7 @@
 //! Text edits beside a naive reading of what `edit_file` promises, and the diff done to the old text.
 //!
 //! The naive reading knows no bytes: a text is a row of signs, a line end of either kind is one of them, and every place is tried.
-//! Encoding of an input: a byte of flags, then parts that each end with a byte of [`END`] or more: the text, and for each edit its old and its
+//! Encoding of an input: a byte of flags, then parts that each end with a byte of `END` or more: the text, and for each edit its old and its
 //! new text. The end of a part says in its low bits how the next two are meant.
 
 use std::collections::VecDeque;

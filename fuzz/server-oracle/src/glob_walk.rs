@@ -1,6 +1,6 @@
 //! Globs of callers beside a naive matcher, and walks beside the whole listing of a small tree that is kept from one input to the next.
 //!
-//! Encoding of an input: a byte of flags, then parts that each end with a byte of [`END`] or more. Without the first flag: globs, and as the last
+//! Encoding of an input: a byte of flags, then parts that each end with a byte of `END` or more. Without the first flag: globs, and as the last
 //! part a path. With it: the pattern, and what is left out.
 
 use std::fs;

@@ -3,7 +3,7 @@
 //!
 //! The server, its roots and its runtime are made once; a session is two threads and its lines. One root is the poison tree, to be read,
 //! and one is small, to be written, and made anew once something was written. What a line has to be answered with is judged here by a reading of
-//! JSON-RPC of its own, in [`expect`]; `line` makes the lines.
+//! JSON-RPC of its own, in `expect`; `line` makes the lines.
 
 use std::collections::BTreeMap;
 use std::fs;

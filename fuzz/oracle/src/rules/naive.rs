@@ -127,7 +127,7 @@ fn tokens(part: &str) -> Result<Option<Vec<Token>>, Unreadable> {
 }
 
 impl Glob {
-    /// Reads a glob, as [`tokens`] does a part of it.
+    /// Reads a glob, as `tokens` does a part of it.
     pub fn parse(glob: &str, access: Access) -> Result<Option<Self>, Unreadable> {
         let odd = |c: char| c.is_control() || "\\{}".contains(c);
         if glob.len() > 4095 || glob.contains(odd) || glob.trim() != glob || glob.starts_with('!') {
