@@ -269,3 +269,18 @@ fn a_link_to_a_reserved_name_leads_nowhere() {
         }
     }
 }
+
+/// Catches: a change that picks one of two names, or makes a third beside them.
+#[test]
+fn uni_01_a_name_that_fits_two_is_neither_changed_nor_made() {
+    for way in [Way::Fast, Way::Walk] {
+        let tree = tree(&["file \u{1e69}=1", "file s\u{323}\u{307}=2"]);
+        let before = picture(tree.base(), false);
+        let roots = roots(&tree, way);
+        for (name, change) in CHANGES {
+            assert_eq!(code(change(&roots, "s\u{307}\u{323}")), "ambiguous", "{name}");
+        }
+        assert_eq!(code(roots.create_dir("s\u{307}\u{323}")), "ambiguous");
+        assert_eq!(picture(tree.base(), false), before);
+    }
+}

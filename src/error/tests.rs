@@ -51,6 +51,13 @@ fn faults_are_told_apart() {
     assert_eq!(Error::from(ErrorKind::NoRoots).fault(), Fault::Misuse);
 }
 
+#[test]
+fn what_an_error_is_about() {
+    let error = Error::not_granted("tree is switched off");
+    assert_eq!((error.code(), error.root_name()), ("not-granted", None));
+    assert!(error.to_string().starts_with("not-granted: tree is switched off"), "{error}");
+}
+
 /// ONE-MOUTH: what is in a detail from elsewhere is escaped. Catches: a detail that is two lines, that repeats another's words, or that
 /// passes on control characters of a name.
 #[test]

@@ -233,6 +233,9 @@ mod tests {
             ("[a-]", "-"),
             ("[*]", "*"),
             ("**", "x"),
+            // Marks above and below, which each character alone has in another order than the whole name.
+            ("\u{e9}\u{316}", "e\u{301}\u{316}"),
+            ("e\u{301}\u{316}", "E\u{316}\u{301}"),
         ] {
             assert!(fits(glob, name), "{glob} {name}");
         }
