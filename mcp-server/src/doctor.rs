@@ -28,8 +28,8 @@ const OPENAT2: Feature = Feature {
 const RENAME: Feature = Feature {
     name: "renameat2 NOREPLACE",
     by: "asked to rename what is not there",
-    without: "files: a second name, then the first one removed; directories: looked for first, and an empty directory that another process \
-        makes meanwhile is replaced",
+    without: "files: a second name, then the first one removed, or the second one where that fails; directories, links, and disks \
+              without hard links: looked for first, and what another process makes meanwhile is replaced",
 };
 const MOUNT_ID: Feature = Feature {
     name: "statx mount number",
