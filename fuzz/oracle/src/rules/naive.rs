@@ -101,8 +101,8 @@ fn ranges(inside: &[char]) -> Option<Vec<(char, char)>> {
 fn tokens(part: &str) -> Result<Option<Vec<Token>>, Unreadable> {
     let chars: Vec<char> = part.chars().collect();
     let mut tokens = Vec::new();
-    // To try all ways of many stars would take for ever.
-    let mut known = part.matches('*').count() <= 4;
+    // To try all ways of many stars would take for ever, and so would all ways in which many single characters are parts of letters.
+    let mut known = part.matches('*').count() <= 4 && part.matches(['?', '[']).count() <= 8;
     let mut rest = &chars[..];
     while let Some((first, after)) = rest.split_first() {
         rest = after;
