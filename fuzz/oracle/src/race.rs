@@ -55,10 +55,19 @@ struct Operation {
     allowed: &'static [&'static str],
 }
 
-/// What a path may come to that others change. `os-denied` is the system's word where a directory goes in the moment of a change in it; it
+/// What a path may come to that others change; `busy` is for one that keeps changing. `os-denied` is the system's word where a directory goes in the moment of a change in it; it
 /// should be `not-found` or `conflict`, and is taken until it is told from a real refusal.
-const ANY: &[&str] =
-    &["outside-roots", "not-found", "symlink-loop", "not-a-directory", "special-file", "is-a-directory", "conflict", "os-denied"];
+const ANY: &[&str] = &[
+    "outside-roots",
+    "not-found",
+    "symlink-loop",
+    "not-a-directory",
+    "special-file",
+    "is-a-directory",
+    "conflict",
+    "os-denied",
+    "busy",
+];
 const NAMES: &[&str] = &["already-exists", "not-empty", "cross-root", "invalid-argument"];
 
 const OPERATIONS: [Operation; 16] = [
