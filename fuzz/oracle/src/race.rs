@@ -55,8 +55,8 @@ struct Operation {
     allowed: &'static [&'static str],
 }
 
-/// What a path may come to that others change; `busy` is for one that keeps changing. `os-denied` is the system's word where a directory goes in the moment of a change in it; it
-/// should be `not-found` or `conflict`, and is taken until it is told from a real refusal.
+/// What a path may come to that others change; `busy` is for one that keeps changing. `os-denied` is the system's word where a directory
+/// goes in the moment of a change in it; it should be `not-found` or `conflict`, and is taken until it is told from a real refusal.
 const ANY: &[&str] = &[
     "outside-roots",
     "not-found",
