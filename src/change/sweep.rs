@@ -7,8 +7,7 @@ use std::ffi::OsStr;
 use std::fs::TryLockError;
 use std::io;
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata};
 
 use crate::change::tree;
 use crate::identity::Identity;
@@ -33,9 +32,8 @@ fn is_ours(name: &OsStr) -> bool {
 fn sweep_one(dir: &Dir, name: &OsStr) -> io::Result<()> {
     let metadata = step::see(dir, name)?.metadata;
     if metadata.is_dir() {
-        let inner = dir.open_dir_nofollow(name)?;
-        let handle = step::open_dir(&inner)?;
-        if is_free(&handle) && Identity::of(&inner)? == Identity::from(&metadata) {
+        let Some(handle) = step::open_dir_at(dir, name)? else { return Ok(()) };
+        if is_free(&handle) && Identity::from(&Metadata::from_file(&handle)?) == Identity::from(&metadata) {
             tree::remove_unjudged(dir, name)?;
         }
     } else if metadata.is_file() {

@@ -7,8 +7,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, Metadata, OpenOptions};
+use cap_std::fs::{Dir, Metadata};
 
 /// Where a link says that it leads, read from the very link that was seen.
 pub(crate) enum Target {
@@ -39,16 +38,14 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
+pub(crate) use linux::{create_file, enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{enter, open, open_dir_at, reenter, see};
+pub(crate) use portable::{create_file, enter, open, open_dir_at, reenter, see};
 
-/// A new file, which nothing had the name of before; a link counts as something, wherever it leads. Open for reading and writing.
-pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
-    uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
-}
+#[cfg(target_os = "linux")]
+use linux::open_to_write;
+#[cfg(not(target_os = "linux"))]
+use portable::open_to_write;
 
 /// The directory once more, open for reading: for what is done by handle and not with a search handle, such as a lock or a sync.
 pub(crate) fn open_dir(dir: &Dir) -> io::Result<std::fs::File> {
@@ -67,16 +64,13 @@ fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 /// A file that is there, open for writing and not cut. Does not wait for a peer.
 pub(crate) fn open_for_change(dir: &Dir, name: &OsStr, append: bool) -> io::Result<(std::fs::File, Metadata)> {
-    let mut options = OpenOptions::new();
-    options.write(true).append(append).follow(FollowSymlinks::No).nonblock(true);
     let mut tries = 0;
     loop {
-        match uninterrupted(|| dir.open_with(name, &options)) {
+        match open_to_write(dir, name, append) {
             // A lease that another process holds on the file (fcntl(2)).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < RETRIES => tries += 1,
             Err(error) => return Err(error),
             Ok(file) => {
-                let file = file.into_std();
                 let metadata = Metadata::from_file(&file)?;
                 return Ok((file, metadata));
             }
@@ -161,6 +155,22 @@ mod linux {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
+    /// A new file, which nothing had the name of before; a link counts as something, wherever it leads. Open for reading and writing.
+    ///
+    /// A confined `openat2(2)` would be no safer for one name that is not followed, and answers EXDEV where the file is moved to another
+    /// directory before the call has ended: not a refusal, and not to be told from one.
+    pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        Ok(rustix::io::retry_on_intr(|| openat(dir, name, flags, mode))?.into())
+    }
+
+    pub(super) fn open_to_write(dir: &Dir, name: &OsStr, append: bool) -> io::Result<File> {
+        let append = if append { OFlags::APPEND } else { OFlags::empty() };
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        Ok(open_one(dir, name, flags | append)?)
+    }
+
     /// The directory of this name, open for reading, which needs no search permission on it; `None` where it is none any more.
     pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<File>> {
         match open_one(dir, name, READ | OFlags::DIRECTORY) {
@@ -228,9 +238,22 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod portable {
-    use cap_fs_ext::DirExt;
+    use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+    use cap_std::fs::OpenOptions;
 
     use super::*;
+
+    pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+        uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
+    }
+
+    pub(super) fn open_to_write(dir: &Dir, name: &OsStr, append: bool) -> io::Result<std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.write(true).append(append).follow(FollowSymlinks::No).nonblock(true);
+        uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
+    }
 
     pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
         for _ in 0..RETRIES {
@@ -303,5 +326,42 @@ mod portable {
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Catches: a confined call for one name, which says that the file leads out where it is moved to another directory at that moment.
+    #[test]
+    fn a_file_that_is_moved_away_is_gone_and_not_denied() {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("f"), "x").unwrap();
+            Dir::from_std_file(std::fs::File::open(path).unwrap())
+        };
+        let (here, there) = (open("here"), open("there"));
+        let name = OsStr::new("f");
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(&here, name, &there, name, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            let tried: Vec<_> = (0..20_000)
+                .flat_map(|_| [open_for_change(&here, name, false).map(drop), create_file(&here, name).map(drop)])
+                .filter_map(|outcome| outcome.err().filter(|error| error.kind() != io::ErrorKind::AlreadyExists))
+                .collect();
+            stop.store(true, Ordering::Relaxed);
+            assert!(tried.is_empty(), "{tried:?}");
+        });
     }
 }

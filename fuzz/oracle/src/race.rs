@@ -49,57 +49,64 @@ const EXCHANGES: [[&str; 2]; 8] = [
     ["l", "evil/l -> ../outside/file"],
 ];
 
-/// An operation, and the codes that it may end with whatever is exchanged.
+/// An operation, and the codes that it may end with, whatever is exchanged: the names that are exchanged have always something, be it a
+/// directory, a file, a pipe or a link.
 struct Operation {
     run: fn(&Roots) -> Result<Vec<u8>, Error>,
     allowed: &'static [&'static str],
 }
 
-/// What a path may come to that others change; `busy` is for one that keeps changing. `os-denied` is the system's word where a directory
-/// goes in the moment of a change in it; it should be `not-found` or `conflict`, and is taken until it is told from a real refusal.
-const ANY: &[&str] = &[
-    "outside-roots",
-    "not-found",
-    "symlink-loop",
-    "not-a-directory",
-    "special-file",
-    "is-a-directory",
-    "conflict",
-    "os-denied",
-    "busy",
-];
-const NAMES: &[&str] = &["already-exists", "not-empty", "cross-root", "invalid-argument"];
+/// A link that leads out, and one that leads to a name that is not there.
+const ON_THE_WAY: &[&str] = &["outside-roots", "not-found"];
+/// The last name may be a pipe's as well.
+const OF_A_FILE: &[&str] = &["outside-roots", "not-found", "special-file"];
+/// What was looked at may not be what is there any more.
+const OF_A_CHANGE: &[&str] = &["outside-roots", "not-found", "special-file", "conflict"];
+/// Whatever has the name is in the way.
+const OF_A_NEW_NAME: &[&str] = &["outside-roots", "not-found", "already-exists"];
 
 const OPERATIONS: [Operation; 16] = [
-    Operation { run: |roots| roots.read("d/e/file"), allowed: &[] },
-    Operation { run: |roots| roots.read("l"), allowed: &[] },
-    Operation { run: |roots| roots.metadata("d/e/file").map(|found| format!("{found:?}").into_bytes()), allowed: &[] },
+    Operation { run: |roots| roots.read("d/e/file"), allowed: OF_A_FILE },
+    Operation { run: |roots| roots.read("l"), allowed: OF_A_FILE },
+    Operation { run: |roots| roots.metadata("d/e/file").map(|found| format!("{found:?}").into_bytes()), allowed: ON_THE_WAY },
     Operation {
         run: |roots| listed(roots.read_dir("d/e")?.map(|entry| entry.and_then(|entry| entry.read().or(Ok(named(&entry)))))),
-        allowed: &[],
+        allowed: ON_THE_WAY,
     },
-    Operation { run: |roots| roots.open_dir("d/e")?.read("file"), allowed: &[] },
+    Operation { run: |roots| roots.open_dir("d/e")?.read("file"), allowed: OF_A_FILE },
     Operation {
         run: |roots| listed(roots.walk("d")?.map(|entry| entry.and_then(|entry| entry.read().or(Ok(named(&entry)))))),
-        allowed: &[],
+        allowed: &["outside-roots"],
     },
-    Operation { run: |roots| nothing(roots.write("d/e/file", "inside too")), allowed: &[] },
-    Operation { run: |roots| nothing(roots.append("d/e/file", "+")), allowed: &[] },
+    Operation { run: |roots| nothing(roots.write("d/e/file", "inside too")), allowed: OF_A_CHANGE },
+    Operation { run: |roots| nothing(roots.append("d/e/file", "+")), allowed: OF_A_CHANGE },
     Operation {
         run: |roots| {
             nothing(roots.update("d/e/file", |old| {
                 if has_canary(&old) { panic!("content of the outside") } else { Ok(b"inside".to_vec()) }
             }))
         },
-        allowed: &[],
+        allowed: OF_A_CHANGE,
     },
-    Operation { run: |roots| nothing(roots.create_new("d/e/new").map(drop)), allowed: NAMES },
-    Operation { run: |roots| nothing(roots.rename("d/e/file", "g/moved")), allowed: NAMES },
-    Operation { run: |roots| nothing(roots.remove_file("d/e/file")), allowed: &[] },
-    Operation { run: |roots| nothing(roots.create_dir_all("d/e/p/q")), allowed: NAMES },
-    Operation { run: |roots| nothing(roots.remove_dir_all("d/e/sub")), allowed: NAMES },
-    Operation { run: |roots| nothing(roots.copy("d/e", "g/copy").map(drop)), allowed: NAMES },
-    Operation { run: |roots| nothing(roots.copy("x", "d/e/file").map(drop)), allowed: NAMES },
+    Operation { run: |roots| nothing(roots.create_new("d/e/new").map(drop)), allowed: OF_A_NEW_NAME },
+    Operation { run: |roots| nothing(roots.rename("d/e/file", "g/moved")), allowed: ON_THE_WAY },
+    Operation { run: |roots| nothing(roots.remove_file("d/e/file")), allowed: ON_THE_WAY },
+    // `busy`: what keeps changing each time that it is looked at.
+    Operation {
+        run: |roots| nothing(roots.create_dir_all("d/e/p/q")),
+        allowed: &["outside-roots", "not-found", "already-exists", "conflict", "busy"],
+    },
+    // It is emptied by its handle and then removed by its name, a link is removed by its name; another thing may have it by then.
+    Operation {
+        run: |roots| nothing(roots.remove_dir_all("d/e/sub")),
+        allowed: &["outside-roots", "not-found", "not-a-directory", "is-a-directory", "not-empty", "conflict"],
+    },
+    Operation { run: |roots| nothing(roots.copy("d/e", "g/copy").map(drop)), allowed: OF_A_NEW_NAME },
+    Operation {
+        run: |roots| nothing(roots.copy("x", "d/e/file").map(drop)),
+        // Nothing has the name when it is looked at, and something when the copy is to get it.
+        allowed: &["outside-roots", "not-found", "already-exists", "conflict"],
+    },
 ];
 
 fn nothing(done: Result<(), Error>) -> Result<Vec<u8>, Error> {
@@ -258,8 +265,7 @@ fn operate(stage: &Stage, schedule: &Schedule) {
         match (operation.run)(roots) {
             Ok(bytes) => assert!(!has_canary(&bytes), "content of the outside: {schedule:?}"),
             Err(error) => {
-                let known = ANY.contains(&error.code()) || operation.allowed.contains(&error.code());
-                assert!(known, "{error}: {schedule:?}");
+                assert!(operation.allowed.contains(&error.code()), "{error}: {schedule:?}");
                 let told = format!("{error} {error:?}");
                 assert!(!told.contains(&*base) && !told.contains("outside/") && !told.contains(CANARY), "{told}: {schedule:?}");
             }
@@ -275,8 +281,26 @@ mod tests {
     #[test]
     fn there_are_exchanges() {
         for exchange in 0..8u8 {
-            let count: usize = (0..16u8).map(|operation| run(&[operation, 15, exchange])).sum();
-            assert!(count > 16, "{count} exchanges by {exchange}");
+            // One at least is made in any case; where processors are few, more of them come only sometimes.
+            let count = || (0..16u8).map(|operation| run(&[operation, 15, exchange])).sum::<usize>();
+            assert!((0..100).any(|_| count() > 16), "no exchanges by {exchange}");
+        }
+    }
+
+    /// Catches: a file that is opened for a change by what its name leads to by then; a code that is another one's.
+    #[test]
+    fn schedules_by_both_ways() {
+        let mut state: u64 = 0x0dd_ba11;
+        for _ in 0..3_000 {
+            // xorshift64 (Marsaglia, 2003).
+            let mut byte = || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state.to_le_bytes()[0]
+            };
+            let steps = usize::from(byte() % 8);
+            check(&(0..3 + steps).map(|_| byte()).collect::<Vec<_>>());
         }
     }
 
