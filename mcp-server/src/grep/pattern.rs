@@ -193,7 +193,8 @@ mod tests {
     /// Catches: the limits of the matcher as they come, 100 MiB for an expression.
     #[test]
     fn large_expressions_are_refused() {
-        for bomb in ["(a{1000}){1000}", r"((\w{100}){100}){100}", r"\w{1000}", "(?i)[a-z]{99999}"] {
+        // The last one has few places and is large when it is compiled.
+        for bomb in ["(a{1000}){1000}", r"((\w{100}){100}){100}", r"\w{1000}", "(?i)[a-z]{99999}", r"\w{500}"] {
             assert!(refused(bomb, REGEX).contains("too large"), "{bomb}");
         }
         let deep = format!("{}a{}", "(".repeat(1000), ")".repeat(1000));
