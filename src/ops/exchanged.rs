@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat, openat};
 
 use crate::access::{Access, Operation};
 use crate::error::{ErrorKind, Result};
@@ -49,6 +49,11 @@ fn put(what: &str, at: &Path) {
     match what {
         "file" => fs::write(at, "new").unwrap(),
         "pipe" => mkfifoat(CWD, at, Mode::RUSR | Mode::WUSR).unwrap(),
+        "pipe with a reader" => {
+            put("pipe", at);
+            // It reads until the test program ends.
+            std::mem::forget(openat(CWD, at, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap());
+        }
         "socket" => drop(UnixListener::bind(at).unwrap()),
         "directory" => fs::create_dir(at).unwrap(),
         "link" => symlink("y", at).unwrap(),

@@ -295,6 +295,7 @@ mod tests {
         for (now, while_opened, while_read) in [
             ("file", "ok", "conflict"),
             ("pipe", "special-file", "conflict"),
+            ("pipe with a reader", "special-file", "conflict"),
             ("socket", "special-file", "special-file"),
             ("directory", "is-a-directory", "conflict"),
             ("link", "conflict", "conflict"),
