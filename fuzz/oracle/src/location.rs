@@ -65,6 +65,11 @@ fn windows_start(text: &str) -> Option<(&'static str, String, &str)> {
     }
 }
 
+/// What an input means.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", pieces::text(bytes, pieces::OF_PATHS))
+}
+
 /// Runs what bytes stand for.
 pub fn check_bytes(bytes: &[u8]) {
     if let Some(text) = pieces::text(bytes, pieces::OF_PATHS) {
