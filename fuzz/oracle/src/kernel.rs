@@ -9,12 +9,13 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use cap_roots::internals::Style;
 use cap_roots::{Error, Roots};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::model::place::form;
-use crate::notation::NAME;
+use crate::{location, uri};
 
 /// Which object it is, on this machine.
 pub type Id = (u64, u64);
@@ -160,11 +161,23 @@ pub fn relative(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether no path can say it, so that there is nothing to ask the kernel for.
-fn is_unsayable(text: &str, path: &str) -> bool {
-    let is_uri = text.starts_with("root://");
-    let segment = |name: &str| name.len() > NAME || is_uri && name.is_empty();
-    path.chars().any(char::is_control) || path.trim_end_matches('/').split('/').any(segment)
+/// Whether a text says nothing, so that there is nothing to ask the kernel for: by the reading of it that is not the crate's.
+fn says_nothing(text: &str) -> bool {
+    let read = if text.starts_with("root://") { uri::read } else { location::read };
+    read(text, Style::Unix).is_none()
+}
+
+/// Whether a path comes by a name that the crate keeps for itself before it leaves the root by its own text.
+fn is_reserved(path: &str) -> bool {
+    let mut deep = 0_usize;
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        if name.starts_with(".cap-roots-") && name.ends_with(".tmp") {
+            return true;
+        }
+        let Some(now) = (if name == ".." { deep.checked_sub(1) } else { Some(deep + 1) }) else { return false };
+        deep = now;
+    }
+    false
 }
 
 /// Panics unless the crate opens by `text` what the kernel said of the same path. `roots` is one root that may be written, without rules: of another
@@ -180,11 +193,9 @@ pub fn check(roots: &Roots, said: &Said, text: &str) {
     let ours = (of(dir), of(file));
     let Said { path, found, absolute } = said;
     let agrees = match ours {
-        (Err("invalid-path" | "invalid-uri"), Err("invalid-path" | "invalid-uri")) => is_unsayable(text, path),
-        // Names that the crate keeps for itself are refused, there or not.
-        _ if path.split('/').any(|name| name.starts_with(".cap-roots-") && name.ends_with(".tmp")) => {
-            ours == (Err("protected"), Err("protected"))
-        }
+        (Err("invalid-path" | "invalid-uri"), Err("invalid-path" | "invalid-uri")) => says_nothing(text),
+        // Such names are refused, there or not.
+        _ if is_reserved(path) => ours == (Err("protected"), Err("protected")),
         _ => is_said(*found, ours) || absolute.is_some_and(|found| is_said(found, ours)),
     };
     assert!(agrees, "the kernel says {said:?}, and ours are the directory and the file {ours:?} by {text:?}");

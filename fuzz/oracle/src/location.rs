@@ -27,7 +27,7 @@ fn steps(text: &str, style: Style) -> Option<(Vec<Vec<u8>>, bool)> {
 }
 
 /// What a plain text says; `None` if it is to be refused.
-fn read(text: &str, style: Style) -> Option<Reading> {
+pub(crate) fn read(text: &str, style: Style) -> Option<Reading> {
     if text.is_empty() || text.len() > 4095 || text.chars().any(char::is_control) {
         return None;
     }
