@@ -40,13 +40,12 @@ fn beside_the_kernel(way: Way, ask: fn(Box<dyn FnOnce() + Send>)) {
         .run(&case, |(tree, paths)| {
             let lines = generate::tree(&mut Picks(&tree), OBJECTS);
             let tree = Tree::build(&lines).unwrap();
-            let kernel = Kernel::of(&tree.root()).unwrap();
+            let kernel = Kernel::of(&tree.root(), kernel::has_absolute_links(&lines)).unwrap();
             let root = tree.root().to_str().unwrap().to_owned();
             let roots: Roots = roots(&tree, way);
-            let absolute = kernel::has_absolute_links(&lines);
             let paths = paths.iter().map(|picks| generate::path(&mut Picks(picks), &root));
-            let asked: Vec<_> = paths.map(|(text, path)| (kernel.find(&path), text, path)).collect();
-            let check = move || asked.iter().for_each(|(found, text, path)| kernel::check(&roots, *found, text, path, absolute));
+            let asked: Vec<_> = paths.map(|(text, path)| (kernel.find(&path), text)).collect();
+            let check = move || asked.iter().for_each(|(said, text)| kernel::check(&roots, said, text));
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| ask(Box::new(check))));
             prop_assert!(outcome.is_ok(), "in {lines:#?}");
             Ok(())

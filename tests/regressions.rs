@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use cap_roots_oracle::regressions::{TARGETS, replays};
+use cap_roots_oracle::regressions::{TARGETS, Work, trials};
+use cap_roots_oracle::seeds::ENCODINGS;
 use cap_roots_oracle::{config, decide, location, privilege, read, rules, uri};
 use libtest_mimic::{Arguments, Trial};
 
@@ -22,21 +23,16 @@ fn main() {
         ("short_uris", short_uris),
         ("drawn_inputs", drawn_inputs),
     ];
-    let mut trials: Vec<Trial> = own.map(|(name, test)| trial(name, test)).into();
-    for replay in replays(TARGETS) {
-        trials.push(trial(&replay.name.clone(), move || replay.run()));
-    }
-    libtest_mimic::run(&arguments, trials).exit();
+    let trial = |name: &str, work: Work| {
+        Trial::test(name, move || {
+            work();
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&arguments, trials(&own, TARGETS, trial)).exit();
 }
 
-fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::test(name, move || {
-        test();
-        Ok(())
-    })
-}
-
-/// Catches: a target whose inputs no test runs, and a folder of inputs that belongs to none.
+/// Catches: a target whose inputs no test runs, or whose encoding nobody watches, and a folder of inputs that belongs to none.
 fn every_target_is_replayed() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
@@ -46,6 +42,7 @@ fn every_target_is_replayed() {
     // Those of the server are replayed by its own tests.
     let server = ["edit", "glob_walk", "session"].map(str::to_owned).into();
     assert_eq!(all, &here | &server);
+    assert_eq!(here, ENCODINGS.iter().map(|encoding| encoding.target.to_owned()).collect());
     for folder in ["corpus", "regressions"] {
         for entry in fs::read_dir(fuzz.join(folder)).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
             let name = entry.file_name().into_string().unwrap();

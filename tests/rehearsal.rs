@@ -30,7 +30,7 @@ const TREE: [&str; 15] = [
     "hard k = h",
 ];
 
-const PATHS: [&str; 32] = [
+const PATHS: [&str; 33] = [
     "a",
     "d",
     "d/f",
@@ -63,6 +63,7 @@ const PATHS: [&str; 32] = [
     "dirlink/",
     "dangling/",
     "secret/",
+    "h/",
 ];
 
 fn act(roots: &Roots, path: &str, operation: Operation) -> Result<()> {

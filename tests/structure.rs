@@ -278,6 +278,25 @@ fn the_mutants_are_as_many_as_promised() {
     assert!(readme.contains(&format!("breaks the code in {count} places")), "there are {count}");
 }
 
+/// Catches: a test that leaves something out by itself, and passes where nothing may be left out (`CAP_ROOTS_NO_SKIPS`).
+#[test]
+fn what_is_skipped_goes_through_one_function() {
+    let mut seen = 0;
+    let mut stack: Vec<PathBuf> = ["src", "tests", "mcp-server/src", "mcp-server/tests", "rmcp/src", "rmcp/tests", "fuzz"]
+        .map(|dir| top().join(dir))
+        .into();
+    while let Some(at) = stack.pop() {
+        if at.is_dir() {
+            stack.extend(fs::read_dir(&at).unwrap().map(|entry| entry.unwrap().path()).filter(|path| !path.ends_with("target")));
+        } else if at.extension().is_some_and(|extension| extension == "rs") && !at.ends_with("oracle/src/needs.rs") {
+            let says = concat!("println!(\"", "skipped: ");
+            assert!(!fs::read_to_string(&at).unwrap().contains(says), "{} skips by itself", at.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 200, "the sources were not found");
+}
+
 /// The stated Rust version is enough for every dependency that states one; clippy's `incompatible_msrv` checks our own code.
 #[test]
 fn no_dependency_needs_a_newer_rust() {

@@ -1,14 +1,7 @@
 //! The wire itself: lines that are no messages, long ones, many at once, and how the server ends.
 
 #![cfg(unix)]
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 mod support;
@@ -21,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use cap_roots_oracle::needs;
 use serde_json::{Value, json};
 use support::wire::{Session, signal, wait};
 use support::{SERVER, eras};
@@ -296,17 +290,11 @@ fn what_was_asked_before_the_end_is_answered() {
     }
 }
 
-/// A file whose second line is never reached. `None` where the disk takes no such file.
-fn endless(dir: &Path) -> Option<()> {
-    fs::File::create(dir.join("endless")).unwrap().set_len(8 << 40).ok()
-}
-
 /// Catches: a call that holds the end for as long as it likes, or has no answer when it is stopped.
 #[test]
 fn what_does_not_end_is_stopped_and_answered() {
     let folder = tempfile::tempdir().unwrap();
-    if endless(folder.path()).is_none() {
-        println!("skipped: this disk takes no file of 8 TiB");
+    if !needs::endless(folder.path()) {
         return;
     }
     for how in ["end", "-TERM", "-INT"] {

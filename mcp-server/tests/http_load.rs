@@ -2,17 +2,18 @@
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
-#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 mod support;
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-use support::http::{HANG, Server};
+use cap_roots_oracle::needs;
+use serde_json::{Value, json};
+use support::http::{Client, Connection, HANG, Server};
 use support::workspace;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
@@ -79,20 +80,26 @@ fn more_connections_than_there_is_room_for() {
     }
 }
 
-/// A file that no call reaches the second line of; none where the disk takes no such file.
-fn endless(ws: &str) -> bool {
-    let is_there = fs::File::create(format!("{ws}/endless")).unwrap().set_len(8 << 40).is_ok();
-    if !is_there {
-        println!("skipped: this disk takes no file of 8 TiB");
-    }
-    is_there
+/// A call that takes as long as it may, of the file that `needs::endless` makes.
+fn endless() -> Value {
+    json!({ "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } })
+}
+
+/// Such a call of each client, at work.
+fn at_work(server: &Server, clients: [&mut Client<'_>; 2]) -> Vec<Connection> {
+    let begin = |client: &mut Client<'_>| {
+        let mut connection = server.connect();
+        connection.write(&client.request("tools/call", endless()));
+        connection
+    };
+    clients.map(begin).into()
 }
 
 /// Catches: a call that goes on, and keeps its turn, when its client has gone.
 #[test]
 fn a_client_that_leaves_takes_its_calls_along() {
     let (_folder, ws) = workspace();
-    if !endless(&ws) {
+    if !needs::endless(Path::new(&ws)) {
         return;
     }
     let server = Server::start(&["--max-seconds", "600", &ws]);
@@ -100,9 +107,8 @@ fn a_client_that_leaves_takes_its_calls_along() {
     for _ in 0..3 {
         let left: Vec<_> = (0..16)
             .map(|_| {
-                let call = json!({ "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } });
                 let mut connection = server.connect();
-                connection.write(&client.request("tools/call", call));
+                connection.write(&client.request("tools/call", endless()));
                 connection
             })
             .collect();
@@ -116,7 +122,7 @@ fn a_client_that_leaves_takes_its_calls_along() {
 #[test]
 fn a_signal_ends_it_when_the_calls_at_work_are_answered() {
     let (_folder, ws) = workspace();
-    if !endless(&ws) {
+    if !needs::endless(Path::new(&ws)) {
         return;
     }
     let server = Server::start(&["--max-seconds", "1", &ws]);
@@ -125,18 +131,10 @@ fn a_signal_ends_it_when_the_calls_at_work_are_answered() {
     let session = legacy.session.clone().unwrap();
     standing.write(&server.request("GET", "/mcp", &[("mcp-session-id", &session)], b""));
     assert_eq!(standing.head().unwrap().status, 200);
-    let call = json!({ "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } });
-    let mut at_work: Vec<_> = [&mut legacy, &mut modern]
-        .into_iter()
-        .map(|client| {
-            let mut connection = server.connect();
-            connection.write(&client.request("tools/call", call.clone()));
-            connection
-        })
-        .collect();
+    let at_work = at_work(&server, [&mut legacy, &mut modern]);
     std::thread::sleep(Duration::from_millis(300));
     server.terminate();
-    for connection in &mut at_work {
+    for mut connection in at_work {
         let reply = connection.reply();
         assert!(reply.status == 200 && reply.body.contains("timeout: "), "{reply:?}");
     }
@@ -151,18 +149,14 @@ fn a_signal_ends_it_when_the_calls_at_work_are_answered() {
 #[test]
 fn an_id_at_work_is_not_taken_again() {
     let (_folder, ws) = workspace();
-    if !endless(&ws) {
+    if !needs::endless(Path::new(&ws)) {
         return;
     }
     let server = Server::start(&["--max-seconds", "3", &ws]);
     let (one, mut other) = (server.client(false), server.client(false));
     let session = one.session.clone().unwrap();
     let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
-    let call = json!({
-        "jsonrpc": "2.0", "id": 7, "method": "tools/call",
-        "params": { "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } }
-    })
-    .to_string();
+    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": endless() }).to_string();
     let mut at_work = server.connect();
     at_work.write(&server.request("POST", "/mcp", &headers, call.as_bytes()));
     assert_eq!(at_work.head().unwrap().status, 200);
@@ -188,20 +182,11 @@ fn an_id_at_work_is_not_taken_again() {
 #[test]
 fn a_signal_ends_it_without_a_word() {
     let (_folder, ws) = workspace();
-    if !endless(&ws) {
+    if !needs::endless(Path::new(&ws)) {
         return;
     }
     let server = Server::start(&["--max-seconds", "600", &ws]);
-    let call = json!({ "name": "read_text_file", "arguments": { "path": "endless", "offset": 2 } });
-    let mut clients = [server.client(false), server.client(true)];
-    let _at_work: Vec<_> = clients
-        .iter_mut()
-        .map(|client| {
-            let mut connection = server.connect();
-            connection.write(&client.request("tools/call", call.clone()));
-            connection
-        })
-        .collect();
+    let _at_work = at_work(&server, [&mut server.client(false), &mut server.client(true)]);
     std::thread::sleep(Duration::from_millis(300));
     let started = server.told();
     server.terminate();

@@ -8,31 +8,35 @@
 mod xorshift;
 
 use cap_roots_oracle::privilege;
-use cap_roots_oracle::regressions::{Check, replays};
-use cap_roots_server_oracle::{TARGETS, edit, glob_walk, session};
+use cap_roots_oracle::regressions::{Check, Work, trials};
+use cap_roots_oracle::seeds::check_digests;
+use cap_roots_server_oracle::{ENCODINGS, TARGETS, edit, glob_walk, session};
 use libtest_mimic::{Arguments, Trial};
 use xorshift::Random;
 
 fn main() {
     let arguments = Arguments::from_args();
     privilege::drop_override();
-    let own: [(&str, fn()); 3] = [
+    let own: [(&str, fn()); 4] = [
+        ("committed_inputs_make_what_they_made", committed_inputs_make_what_they_made),
         ("edits_do_what_they_promise", edits_do_what_they_promise),
         ("globs_and_walks_are_what_they_say", globs_and_walks_are_what_they_say),
         ("sessions_keep_their_promises", sessions_keep_their_promises),
     ];
-    let mut trials: Vec<Trial> = own.map(|(name, test)| trial(name, test)).into();
-    for replay in replays(TARGETS) {
-        trials.push(trial(&replay.name.clone(), move || replay.run()));
-    }
-    libtest_mimic::run(&arguments, trials).exit();
+    let trial = |name: &str, work: Work| {
+        Trial::test(name, move || {
+            work();
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&arguments, trials(&own, TARGETS, trial)).exit();
 }
 
-fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::test(name, move || {
-        test();
-        Ok(())
-    })
+/// Catches: a word in the place of another one, bytes that are read in another order.
+fn committed_inputs_make_what_they_made() {
+    check_digests(ENCODINGS);
+    let targets = TARGETS.iter().map(|(target, _)| *target);
+    assert!(targets.eq(ENCODINGS.iter().map(|encoding| encoding.target)));
 }
 
 /// Catches: an edit that takes the line ends of its own text, a place that is counted wrongly, a diff that says something else.

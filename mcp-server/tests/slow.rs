@@ -1,27 +1,23 @@
 //! Calls that take as long as they are let: the others go on, withdrawn ones end, and the server ends with its client.
 
 #![cfg(unix)]
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 mod support;
 
 use std::time::Duration;
 
+use cap_roots_oracle::needs;
 use serde_json::{Value, json};
 use support::eras;
 use support::wire::Session;
 
 /// A server on a file that no call reaches the second line of. `None` where the disk takes no such file.
 fn start(arguments: &[&str], dir: &std::path::Path, more: &[&str]) -> Option<Session> {
-    std::fs::File::create(dir.join("endless")).unwrap().set_len(8 << 40).ok()?;
+    if !needs::endless(dir) {
+        return None;
+    }
     std::fs::write(dir.join("small"), "small").unwrap();
     let arguments = [arguments, &[dir.to_str().unwrap()], more].concat();
     Some(Session::start(&eras()[1], &arguments))
@@ -52,10 +48,7 @@ fn edits(file: &std::path::Path) -> (String, Vec<Value>) {
 #[test]
 fn slow_calls_stop_neither_the_others_nor_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else { return };
     for id in 1..=15 {
         read(&mut session, id, json!({ "path": "endless", "offset": 2 }));
     }
@@ -81,10 +74,7 @@ fn slow_calls_stop_neither_the_others_nor_the_end() {
 #[test]
 fn a_call_over_its_time_is_answered() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else { return };
     for id in 1..=20 {
         read(&mut session, id, json!({ "path": "endless", "offset": 2 }));
     }
@@ -99,10 +89,7 @@ fn a_call_over_its_time_is_answered() {
 #[test]
 fn a_change_over_its_time_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "1"], folder.path(), &[]) else { return };
     let file = folder.path().join("large");
     let (before, edits) = edits(&file);
     call(&mut session, 1, "edit_file", json!({ "path": "large", "edits": edits }));
@@ -120,16 +107,13 @@ fn a_change_over_its_time_is_not_made() {
 #[test]
 fn a_withdrawn_copy_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else { return };
     std::fs::File::create(folder.path().join("large")).unwrap().set_len(4 << 30).unwrap();
     call(&mut session, 1, "copy_file", json!({ "source": "large", "destination": "copy" }));
     std::thread::sleep(Duration::from_millis(50));
     call(&mut session, 2, "list_directory", json!({ "path": "." }));
     if session.answer(2)["result"]["content"][0]["text"].as_str().unwrap().contains("[FILE] copy\n") {
-        println!("skipped: this disk copies 4 GiB at once");
+        needs::skipped("this disk copies 4 GiB at once");
         return session.end();
     }
     session.send(None, "notifications/cancelled", json!({ "requestId": 1 }));
@@ -148,10 +132,7 @@ fn a_withdrawn_copy_ends() {
 #[test]
 fn resources_wait_for_their_turn() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[]) else { return };
     let root = session.ask("resources/list", json!({}))["result"]["resources"][0]["uri"].as_str().unwrap().to_owned();
     // More than there are turns, and a moment to take them. One works, and the others wait for its file.
     let (_, edits) = edits(&folder.path().join("large"));
@@ -183,10 +164,7 @@ fn a_root_that_hangs_stops_no_other() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(other.path().join("b"), "other").unwrap();
     let more = format!("--rw=other={}", other.path().display());
-    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[&more]) else {
-        println!("skipped: this disk takes no file of 8 TiB");
-        return;
-    };
+    let Some(mut session) = start(&["--max-seconds", "600"], folder.path(), &[&more]) else { return };
     let (_, edits) = edits(&folder.path().join("large"));
     for id in 1..=30 {
         match id % 3 {

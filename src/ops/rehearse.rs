@@ -107,9 +107,11 @@ fn at_slot(slot: &Slot, receipt: &Receipt, want: Want) -> Result<Option<FileType
         return Err(ErrorKind::IsADirectory.into());
     }
     match slot.see()? {
-        Some(seen) if is_file_with_other_names(permit, operation, &seen.metadata) => Err(ErrorKind::HardLinked.into()),
         Some(seen) => {
             remove::check(slot, receipt, &seen)?;
+            if is_file_with_other_names(permit, operation, &seen.metadata) {
+                return Err(ErrorKind::HardLinked.into());
+            }
             match operation {
                 Operation::RemoveDirAll if seen.metadata.is_dir() => remove::judge_tree(slot, &permit.place().authority)?,
                 Operation::RemoveDir if seen.metadata.is_dir() => remove::look_if_empty(slot)?,

@@ -43,12 +43,7 @@ pub(crate) enum Spot {
 /// Looks at `name`. `typed`: another Unicode form counts, where exactly one is there. `exact`: it counts only as the listing has it.
 pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<Spot, Error> {
     let io = |error: io::Error| Error::from_io(&error);
-    let there = match step::see(dir, name) {
-        Ok(seen) => Some(seen),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(io(error)),
-    };
-    if let Some(seen) = there {
+    if let Some(seen) = if_there(dir, name)? {
         if exact && !holds_exactly(dir, name).map_err(io)? {
             // The disk takes the name for another one, which was not judged.
             return Err(ErrorKind::Protected.into());
@@ -59,13 +54,19 @@ pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<
         return Ok(Spot::Nothing);
     }
     match fold::find(dir, name).map_err(io)? {
-        Fold::One(found) if found != name => Ok(match step::see(dir, &found) {
-            Ok(seen) => Spot::Entry { name: found, seen },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Spot::Nothing,
-            Err(error) => return Err(io(error)),
-        }),
+        Fold::One(found) if found != name => {
+            Ok(if_there(dir, &found)?.map_or(Spot::Nothing, |seen| Spot::Entry { name: found, seen }))
+        }
         Fold::One(_) | Fold::Nothing => Ok(Spot::Nothing),
         Fold::Several => Err(Error::detailed(ErrorKind::Ambiguous, Detail::SeveralForms)),
+    }
+}
+
+fn if_there(dir: &Dir, name: &OsStr) -> Result<Option<Seen>, Error> {
+    match step::see(dir, name) {
+        Ok(seen) => Ok(Some(seen)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::from_io(&error)),
     }
 }
 

@@ -65,10 +65,7 @@ pub(super) fn held(path: &Path) -> Dir {
 pub(super) fn has_openat2() -> bool {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     let has = openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::BENEATH).is_ok();
-    if !has {
-        eprintln!("skipped: no openat2 here");
-    }
-    has
+    cap_roots_oracle::needs::or_skipped(has, "no openat2 here")
 }
 
 pub(super) fn close(path: &Path, mode: u32) {

@@ -17,9 +17,9 @@ mod denied;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use cap_roots::{Access, Error, Roots};
+use cap_roots_oracle::needs;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use support::{child, code};
 
@@ -64,19 +64,9 @@ fn all_refused(place: &Path, wanted: &str, operations: &[Change<'_>]) {
     }
 }
 
-/// Whether `unshare` gives a mount namespace of our own here.
-fn has_namespaces() -> bool {
-    let works = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    let works = works.is_ok_and(|output| output.status.success());
-    if !works {
-        println!("skipped: no mount namespace of our own here");
-    }
-    works
-}
-
 #[test]
 fn a_full_disk() {
-    if has_namespaces() {
+    if needs::mounts() {
         let folder = tempfile::tempdir().unwrap();
         let script = r#"mount -t tmpfs -o size=1m,nr_inodes=64 none "$CAP_ROOTS_CHILD_IN"; exec "$@""#;
         print!("{}", child::succeed(child::behind("unshare", &["-rm"], script, "fills_the_disk", folder.path())));
@@ -226,7 +216,7 @@ fn furnish(place: &Path) {
 
 #[test]
 fn a_read_only_mount() {
-    if has_namespaces() {
+    if needs::mounts() {
         let folder = tempfile::tempdir().unwrap();
         furnish(folder.path());
         // As a bind mount of a file system of our own: another's flags may be locked.

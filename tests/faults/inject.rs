@@ -44,11 +44,6 @@ const OTHERS: [&str; 16] = [
     "prctl",
 ];
 
-pub(crate) fn is_there() -> bool {
-    let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
-    works.is_ok_and(|status| status.success())
-}
-
 fn strace(log: &str, arguments: &[String], place: &Path, operation: &str, way: &str) -> Command {
     let mut command = Command::new("strace");
     // To be ended by a signal (`-I`), and its child with it.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cap_roots_oracle::needs;
 use libtest_mimic::{Failed, Trial};
 
 use crate::laws::{picture, tree};
@@ -43,7 +44,7 @@ fn library(folder: &Path) -> Option<PathBuf> {
 fn all(way: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir().unwrap();
     let Some(library) = library(folder.path()) else {
-        println!("skipped: there is no C compiler");
+        needs::skipped("there is no C compiler");
         return Ok(());
     };
     let mut calls = 0;

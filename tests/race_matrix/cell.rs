@@ -32,6 +32,10 @@ pub(crate) struct Counts {
     pub(crate) attempts: usize,
     pub(crate) inside: usize,
     pub(crate) met: usize,
+    /// Attempts by which something of the outside came back or was changed.
+    pub(crate) escaped: usize,
+    /// Cells in which what lies outside was looked at afterwards, and was as before.
+    pub(crate) untouched: usize,
 }
 
 impl Counts {
@@ -40,6 +44,8 @@ impl Counts {
         self.attempts += other.attempts;
         self.inside += other.inside;
         self.met += other.met;
+        self.escaped += other.escaped;
+        self.untouched += other.untouched;
     }
 }
 
@@ -173,8 +179,10 @@ pub(crate) fn run(subject: Subject, operation: Operation, swaps: &[Swap], time: 
                 scene.check(name, wrong.lock().unwrap().as_deref());
             }
         });
+        let of = |outcome| ran.outcomes.get(outcome).copied().unwrap_or(0);
+        let untouched = usize::from(scene.picture() == scene.before);
         let attempts = ran.outcomes.values().sum();
-        counts = Counts { cells: 1, attempts, inside: ran.outcomes.get("ok").copied().unwrap_or(0), met: ran.met };
+        counts = Counts { cells: 1, attempts, inside: of("ok"), met: ran.met, escaped: of("escaped"), untouched };
     });
     counts
 }

@@ -87,6 +87,11 @@ const OF_CONFIGS: &[&str] = &[
     "\"a/**b\" = \"read\"\n",
 ];
 
+/// What an input means.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", pieces::text(bytes, OF_CONFIGS))
+}
+
 /// Runs what bytes stand for.
 pub fn check_bytes(bytes: &[u8]) {
     if let Some(text) = pieces::text(bytes, OF_CONFIGS) {

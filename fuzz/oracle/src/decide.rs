@@ -10,7 +10,7 @@ use crate::rules::{self, Naive};
 
 use Access::{List, None, Read, Write};
 
-/// By the name of an operation: what it needs, what at its second end if it has one, and at which end it takes a name away.
+/// By the name of an operation, of which new ones come last: what it needs, what at its second end if it has one, and at which end it takes a name away.
 const TABLE: &[(&str, Access, Option<Access>, Option<End>)] = &[
     ("open", Read, Option::None, Option::None),
     ("open_dir", List, Option::None, Option::None),
@@ -104,36 +104,65 @@ pub fn every_case() -> usize {
     cases
 }
 
+/// What bytes pick.
+#[derive(Debug)]
+struct Case {
+    operation: Operation,
+    end: End,
+    state: Result<(), ErrorKind>,
+    access: Access,
+    no_delete: bool,
+    globs: Vec<(String, Access)>,
+    /// `..` and `.` among the names.
+    steps: Vec<String>,
+    slash: bool,
+}
+
+impl Case {
+    fn of(bytes: &[u8]) -> Self {
+        let picks = &mut Picks(bytes);
+        let (name, ..) = TABLE[picks.byte() % TABLE.len()];
+        let operation = Operation::ALL.iter().find(|operation| operation.name() == name);
+        let operation = *operation.unwrap_or_else(|| panic!("there is no operation {name}"));
+        let end = ENDS[picks.byte() % ENDS.len()];
+        let (state, access) = (STATES[picks.byte() % STATES.len()], rules::access(picks));
+        let flags = picks.byte();
+        let globs = rules::globs(picks);
+        let mut steps: Vec<String> = Vec::new();
+        for _ in 0..flags / 4 % 4 {
+            match picks.byte() % 8 {
+                0 => steps.push("..".to_owned()),
+                1 => steps.push(".".to_owned()),
+                _ => steps.extend(rules::names(picks)),
+            }
+        }
+        Self { operation, end, state, access, no_delete: flags & 2 == 2, globs, steps, slash: flags & 1 == 1 }
+    }
+}
+
+/// What an input means, as text.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", Case::of(bytes))
+}
+
 /// Runs what bytes pick: rules, a typed path, facts and an operation.
 pub fn check_bytes(bytes: &[u8]) {
-    let picks = &mut Picks(bytes);
-    let operation = Operation::ALL[picks.byte() % 32 % Operation::ALL.len()];
-    let end = ENDS[picks.byte() % 2];
-    let Some((need, deletes)) = row(operation, end) else { return };
-    let (state, access) = (STATES[picks.byte() % 8 % STATES.len()], rules::access(picks));
-    let flags = picks.byte();
-    let globs = rules::globs(picks);
-    // `..` and `.` among the names.
-    let mut steps: Vec<String> = Vec::new();
-    for _ in 0..flags / 4 % 4 {
-        match picks.byte() % 8 {
-            0 => steps.push("..".to_owned()),
-            1 => steps.push(".".to_owned()),
-            _ => steps.extend(rules::names(picks)),
-        }
-    }
-    let typed = steps.join("/") + if flags & 1 == 0 { "" } else { "/" };
+    let case = Case::of(bytes);
+    let Case { operation, end, state, access, no_delete, globs, steps, slash } = &case;
+    let Some((need, deletes)) = row(*operation, *end) else { return };
+    let second = *end == End::Second;
+    let typed = steps.join("/") + if *slash { "/" } else { "" };
     let Ok(rules) = Rules::new(globs.iter().map(|(glob, access)| (glob.as_str(), *access))) else { return };
-    let Ok(unruled) = rules.let_through(&typed, operation, end == End::Second) else { return };
-    if let Some(own) = let_through(&globs, &steps, operation, need, flags & 1 == 1) {
-        assert_eq!(unruled, own, "{globs:?} {typed:?} {operation:?} {end:?}");
+    let Ok(unruled) = rules.let_through(&typed, *operation, second) else { return };
+    if let Some(own) = let_through(globs, steps, *operation, need, *slash) {
+        assert_eq!(unruled, own, "{typed:?} {case:?}");
     }
-    let facts = Facts { state, access, no_delete: flags & 2 == 2, unruled };
-    assert_eq!(decide(facts, operation, end == End::Second), verdict(facts, need, deletes), "{facts:?} {operation:?} {end:?}");
-    if decide(facts, operation, end == End::Second).is_err() {
-        for less in LEVELS.into_iter().filter(|less| *less <= access) {
+    let facts = Facts { state: *state, access: *access, no_delete: *no_delete, unruled };
+    assert_eq!(decide(facts, *operation, second), verdict(facts, need, deletes), "{facts:?} {case:?}");
+    if decide(facts, *operation, second).is_err() {
+        for less in LEVELS.into_iter().filter(|less| less <= access) {
             let facts = Facts { access: less, no_delete: true, ..facts };
-            assert!(decide(facts, operation, end == End::Second).is_err(), "{facts:?} {operation:?}");
+            assert!(decide(facts, *operation, second).is_err(), "{facts:?} {case:?}");
         }
     }
 }

@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use cap_roots::{Access, Builder};
-use rustix::io::Errno;
 
 use crate::ground::{self, Ground};
-use crate::kernel::{self, Found, Kernel};
+use crate::kernel::{self, Kernel, Said};
 use crate::sequence::disk::Watch;
 use crate::sequence::generate::Case;
 use crate::sequence::model::Outcome;
@@ -33,9 +32,6 @@ struct Ended {
     /// The tree, with modes.
     tree: Vec<String>,
 }
-
-/// What the kernel finds for the first path of a case, before anything is done.
-type Asked = (String, Result<Found, Errno>, bool);
 
 /// A fuzzer's input: the first byte picks the way that the fast one is compared with, the rest makes the case.
 pub fn fuzz(input: &[u8]) {
@@ -88,7 +84,8 @@ fn by(case: &Arc<Case>, way: Way) -> Result<Ended, String> {
     ended.map_err(io)?
 }
 
-fn asked(case: &Case, ground: &Ground) -> Option<Asked> {
+/// What the kernel says of the first path of a case, before anything is done.
+fn asked(case: &Case, ground: &Ground) -> Option<Said> {
     let [grant] = &case.grants[..] else { return None };
     let Some(Step::Do { op, .. }) = case.steps.first() else { return None };
     // Only of such a root handles are given out without more.
@@ -96,14 +93,14 @@ fn asked(case: &Case, ground: &Ground) -> Option<Asked> {
         return None;
     }
     let path = kernel::relative(op.path())?;
-    let kernel = Kernel::of(&ground.tree().root()).unwrap_or_else(|error| panic!("{error}"));
-    Some((path.to_owned(), kernel.find(path), kernel::has_absolute_links(&case.lines)))
+    let kernel = Kernel::of(&ground.tree().root(), kernel::has_absolute_links(&case.lines));
+    Some(kernel.unwrap_or_else(|error| panic!("{error}")).find(path))
 }
 
-fn steps(case: &Case, ground: &Ground, way: fn(Builder) -> Builder, asked: Option<Asked>) -> (Vec<Outcome>, Vec<String>) {
+fn steps(case: &Case, ground: &Ground, way: fn(Builder) -> Builder, asked: Option<Said>) -> (Vec<Outcome>, Vec<String>) {
     let mut stage = Stage::open(case, ground.tree(), way);
-    if let (Some((path, found, absolute)), Some(Step::Do { op, .. })) = (asked, case.steps.first()) {
-        kernel::check(&stage.views[0], found, op.path(), &path, absolute);
+    if let (Some(said), Some(Step::Do { op, .. })) = (asked, case.steps.first()) {
+        kernel::check(&stage.views[0], &said, op.path());
     }
     let outcomes = case.steps.iter().map(|step| stage.run(step)).collect();
     (outcomes, stage.told)

@@ -14,6 +14,7 @@ pub mod ground;
 pub mod kernel;
 pub mod location;
 pub mod model;
+pub mod needs;
 pub mod notation;
 pub mod pieces;
 pub mod poison;

@@ -27,7 +27,7 @@ fn steps(text: &str, style: Style) -> Option<(Vec<Vec<u8>>, bool)> {
 }
 
 /// What a plain text says; `None` if it is to be refused.
-fn read(text: &str, style: Style) -> Option<Reading> {
+pub(crate) fn read(text: &str, style: Style) -> Option<Reading> {
     if text.is_empty() || text.len() > 4095 || text.chars().any(char::is_control) {
         return None;
     }
@@ -63,6 +63,11 @@ fn windows_start(text: &str) -> Option<(&'static str, String, &str)> {
         }
         _ => Some(("relative", String::new(), text)),
     }
+}
+
+/// What an input means.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", pieces::text(bytes, pieces::OF_PATHS))
 }
 
 /// Runs what bytes stand for.

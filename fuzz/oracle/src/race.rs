@@ -153,6 +153,13 @@ impl Schedule {
     }
 }
 
+/// What an input means: the schedule, with what it exchanges.
+pub(crate) fn print(input: &[u8]) -> String {
+    let schedule = Schedule::of(input);
+    let exchanged: Vec<_> = schedule.steps.iter().map(|step| EXCHANGES[step.exchange]).collect();
+    format!("{schedule:?} {exchanged:?}")
+}
+
 struct Stage {
     tree: Tree,
     outside: Vec<String>,

@@ -8,10 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_roots::{Access, Error, FileType, Metadata, Roots};
-use rustix::io::Errno;
 
 use crate::generate::{self, Picks};
-use crate::kernel::{self, Found, Kernel};
+use crate::kernel::{self, Kernel, Said};
 use crate::model::Model;
 use crate::tree::Tree;
 use crate::{agree, poison, privilege, vocabulary, without};
@@ -29,7 +28,6 @@ struct Stage {
     held_fast: Roots,
     held_walk: Roots,
     kernel: Kernel,
-    absolute: bool,
 }
 
 impl Stage {
@@ -39,8 +37,8 @@ impl Stage {
         };
         let both = |access| (open(Roots::builder(), access), open(Roots::builder().without_openat2(), access));
         let ((fast, walk), (held_fast, held_walk)) = (both(Access::Read), both(Access::Write));
-        let kernel = Kernel::of(&tree.root()).unwrap_or_else(|error| panic!("{error}"));
-        Self { tree, model, fast, walk, held_fast, held_walk, kernel, absolute }
+        let kernel = Kernel::of(&tree.root(), absolute).unwrap_or_else(|error| panic!("{error}"));
+        Self { tree, model, fast, walk, held_fast, held_walk, kernel }
     }
 
     fn poisoned() -> Self {
@@ -92,8 +90,8 @@ thread_local! {
 struct Question {
     stage: Arc<Stage>,
     text: String,
-    /// A relative path that means the same, and what the kernel finds by it.
-    found: Option<(String, Result<Found, Errno>)>,
+    /// What the kernel says of a relative path that means the same.
+    said: Option<Said>,
 }
 
 /// What comes back where there is no model.
@@ -138,19 +136,15 @@ impl Question {
                 (text, Some(path))
             }
         };
-        let relative = path.as_deref().or_else(|| kernel::relative(&text)).map(str::to_owned);
-        let found = relative.map(|path| {
-            let found = stage.kernel.find(&path);
-            (path, found)
-        });
-        Self { stage, text, found }
+        let said = path.as_deref().or_else(|| kernel::relative(&text)).map(|path| stage.kernel.find(path));
+        Self { stage, text, said }
     }
 
     /// `held`: roots to ask for handles as well.
     fn ask(&self, roots: &Roots, held: Option<&Roots>) -> Option<Answers> {
-        let Self { stage, text, found, .. } = self;
-        if let (Some(held), Some((path, found))) = (held, found) {
-            kernel::check(held, *found, text, path, stage.absolute);
+        let Self { stage, text, said } = self;
+        if let (Some(held), Some(said)) = (held, said) {
+            kernel::check(held, said, text);
         }
         if let Some(model) = &stage.model {
             agree::check(roots, model, 0, &stage.tree.base().to_string_lossy(), text);

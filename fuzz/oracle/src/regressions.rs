@@ -24,16 +24,15 @@ pub const TARGETS: &[(&str, Check)] = &[
 const LEAST: usize = 10;
 
 /// Inputs that are run as one test.
-#[derive(Debug)]
-pub struct Replay {
-    pub name: String,
+struct Replay {
+    name: String,
     check: Check,
     files: Vec<PathBuf>,
 }
 
 impl Replay {
     /// Panics if one of them shows a fault.
-    pub fn run(&self) {
+    fn run(&self) {
         for file in &self.files {
             let input = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.check)(&input))) {
@@ -44,12 +43,24 @@ impl Replay {
     }
 }
 
+/// What a test does.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// The tests of a program: its own, and the inputs of its targets. `trial` makes one, out of its name and what it does.
+///
+/// # Panics
+/// As [`replays`] does.
+pub fn trials<T>(own: &[(&str, fn())], targets: &[(&str, Check)], trial: impl Fn(&str, Work) -> T) -> Vec<T> {
+    let own = own.iter().map(|(name, test)| trial(name, Box::new(*test)));
+    own.chain(replays(targets).into_iter().map(|replay| trial(&replay.name.clone(), Box::new(move || replay.run())))).collect()
+}
+
 /// `TARGET::FILE` for each committed input, in `corpus` and in `regressions`; and `TARGET::CAP_ROOTS_CORPUS` for all that lie in the folder
 /// of that name below the one that this variable names.
 ///
 /// # Panics
 /// If the inputs of a target are not there, or none in the folder that the variable names.
-pub fn replays(targets: &[(&str, Check)]) -> Vec<Replay> {
+fn replays(targets: &[(&str, Check)]) -> Vec<Replay> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut replays = Vec::new();
     for (target, check) in targets {

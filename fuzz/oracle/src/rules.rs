@@ -161,17 +161,39 @@ pub(crate) fn names(picks: &mut Picks<'_>) -> Vec<String> {
     (0..count % 4).map(|_| name(picks)).collect()
 }
 
-/// Runs what bytes stand for: UTF-8 is a glob and, in the next line, names; what begins with `0xFF` picks globs and two places, and what is asked
-/// of them.
-pub fn check_bytes(bytes: &[u8]) {
-    if let [0xff, picks @ ..] = bytes {
-        let picks = &mut Picks(picks);
-        let (compared, globs, one, other) = (picks.byte() % 2 == 1, globs(picks), names(picks), names(picks));
-        if compared { check_two(&globs, &one, &other) } else { check_one(&globs, &one, &other) }
-    } else if let Ok(text) = std::str::from_utf8(bytes) {
+/// What bytes stand for.
+#[derive(Debug)]
+struct Case {
+    compared: bool,
+    globs: Vec<(String, Access)>,
+    one: Vec<String>,
+    other: Vec<String>,
+}
+
+impl Case {
+    /// UTF-8 is a glob and, in the next line, names; what begins with `0xFF` picks globs and two places, and what is asked of them.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        if let [0xff, picks @ ..] = bytes {
+            let picks = &mut Picks(picks);
+            return Some(Self { compared: picks.byte() % 2 == 1, globs: globs(picks), one: names(picks), other: names(picks) });
+        }
+        let text = std::str::from_utf8(bytes).ok()?;
         let (glob, rest) = text.split_once('\n').unwrap_or((text, ""));
         let names = rest.split('/').filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
-        check_one(&[(glob.to_owned(), Access::List)], &names.take(6).map(str::to_owned).collect::<Vec<_>>(), &[]);
+        let one = names.take(6).map(str::to_owned).collect();
+        Some(Self { compared: false, globs: vec![(glob.to_owned(), Access::List)], one, other: Vec::new() })
+    }
+}
+
+/// What an input means.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", Case::of(bytes))
+}
+
+/// Runs what bytes stand for.
+pub fn check_bytes(bytes: &[u8]) {
+    if let Some(Case { compared, globs, one, other }) = Case::of(bytes) {
+        if compared { check_two(&globs, &one, &other) } else { check_one(&globs, &one, &other) }
     }
 }
 

@@ -105,6 +105,11 @@ pub fn read(text: &str, style: Style) -> Option<Reading> {
     Some(Reading { form: "host", start, steps, directory })
 }
 
+/// What an input means.
+pub(crate) fn print(bytes: &[u8]) -> String {
+    format!("{:?}", pieces::text(bytes, pieces::OF_URIS))
+}
+
 /// Runs what bytes stand for.
 pub fn check_bytes(bytes: &[u8]) {
     if let Some(text) = pieces::text(bytes, pieces::OF_URIS) {

@@ -89,6 +89,11 @@ impl Case {
     }
 }
 
+/// What an input means.
+pub(crate) fn print(input: &[u8]) -> String {
+    format!("{:?}", Case::of(input))
+}
+
 fn pieces(picks: &[u8]) -> String {
     picks.iter().map(|pick| PIECES[usize::from(pick % 32)]).collect()
 }

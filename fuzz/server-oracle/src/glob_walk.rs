@@ -210,20 +210,39 @@ fn text<const N: usize>(picks: &[u8], pieces: &[&str; N], between: &str) -> Stri
     picks.iter().take(LONG).map(|pick| pieces[usize::from(*pick) % N]).collect::<Vec<_>>().join(between)
 }
 
+/// What bytes stand for.
+#[derive(Debug)]
+struct Case {
+    flags: u8,
+    fold: bool,
+    globs: Vec<String>,
+    /// What the globs are tried on; `None`: they walk.
+    path: Option<String>,
+    floats: Floats,
+}
+
+impl Case {
+    fn of(input: &[u8]) -> Self {
+        let (flags, rest) = input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
+        let mut parts: Vec<&[u8]> = rest.split(|byte| *byte >= END).collect();
+        parts.truncate(GLOBS + 1);
+        let path = (flags & 1 == 0).then(|| text(parts.pop().unwrap_or_default(), &NAMES, "/"));
+        let globs = parts.iter().map(|part| text(part, &PIECES, "")).collect();
+        let floats = [Floats::PlainNames, Floats::WithoutStar, Floats::WithoutSlash, Floats::PlainNames];
+        Self { flags, fold: flags & 2 != 0, globs, path, floats: floats[usize::from(flags >> 2 & 3)] }
+    }
+}
+
+/// What an input means.
+pub(crate) fn print(input: &[u8]) -> String {
+    format!("{:?}", Case::of(input))
+}
+
 /// Panics if a glob fits something else than it says, or if a walk shows something else than the listing without what is left out.
 pub fn check(input: &[u8]) {
-    let (flags, rest) = input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
-    let mut parts: Vec<&[u8]> = rest.split(|byte| *byte >= END).collect();
-    parts.truncate(GLOBS + 1);
-    let fold = flags & 2 != 0;
-    if flags & 1 != 0 {
-        let globs: Vec<String> = parts.iter().map(|part| text(part, &PIECES, "")).collect();
-        return STAGE.with(|stage| walks(stage, flags, fold, &globs));
-    }
-    let path = text(parts.pop().unwrap_or_default(), &NAMES, "/");
-    let globs: Vec<String> = parts.iter().map(|part| text(part, &PIECES, "")).collect();
+    let Case { flags, fold, globs, path, floats } = Case::of(input);
+    let Some(path) = path else { return STAGE.with(|stage| walks(stage, flags, fold, &globs)) };
     let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
-    let floats = [Floats::PlainNames, Floats::WithoutStar, Floats::WithoutSlash, Floats::PlainNames][usize::from(flags >> 2 & 3)];
     let want: Result<Vec<Glob>, _> = globs.iter().map(|glob| Glob::read(glob, floats, fold)).collect();
     let got = Globs::new(&globs, floats, fold);
     match (got, want) {

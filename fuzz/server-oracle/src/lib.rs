@@ -15,6 +15,14 @@ mod line;
 pub mod session;
 
 use cap_roots_oracle::regressions::Check;
+use cap_roots_oracle::seeds::Encoding;
 
 /// The targets whose checks are in this crate.
 pub const TARGETS: &[(&str, Check)] = &[("edit", edit::check), ("glob_walk", glob_walk::check), ("session", session::check)];
+
+/// How their inputs are read.
+pub const ENCODINGS: &[Encoding] = &[
+    Encoding { target: "edit", print: edit::print, grows: false },
+    Encoding { target: "glob_walk", print: glob_walk::print, grows: false },
+    Encoding { target: "session", print: session::print, grows: false },
+];

@@ -96,6 +96,12 @@ impl Write for Output {
     }
 }
 
+/// What an input means, with the places by their names.
+pub(crate) fn print(input: &[u8]) -> String {
+    let (flags, picks) = input.split_first().map_or((0, input), |(first, rest)| (*first, rest));
+    format!("{} {}", flags & 1, String::from_utf8_lossy(&line::session(flags, picks, &[])))
+}
+
 /// Panics if a session breaks a promise of the protocol or of the server.
 pub fn check(input: &[u8]) {
     STAGE.with(|stage| {

@@ -5,7 +5,6 @@
 
 #![cfg(unix)]
 #![allow(
-    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

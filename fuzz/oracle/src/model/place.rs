@@ -59,7 +59,7 @@ impl Path {
 }
 
 /// A name in one of its Unicode forms: of what the vocabulary has, one accent and two spaces.
-pub(super) fn form(name: &str) -> String {
+pub(crate) fn form(name: &str) -> String {
     name.replace("e\u{301}", "\u{e9}").replace(['\u{202f}', '\u{a0}'], " ")
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use cap_roots::{Builder, Error, Hint, Roots};
+use cap_roots::{Builder, Error, Hint, Operation, Roots};
 
 use super::generate::{Case, SEALED};
 use super::model::{Code, Outcome, Seen};
@@ -47,8 +47,11 @@ impl<'a> Stage<'a> {
         let of = |view: &usize| self.views[view % count].clone();
         let made = match step {
             Step::Do { view, op } => {
+                let rehearsed = rehearse(&of(view), op, self.tree);
                 let outcome = operate(&of(view), op, self.tree);
-                return self.shown(outcome, op);
+                let shown = self.shown(outcome, op);
+                assert!(is_as_rehearsed(rehearsed, &shown, op), "{op}: rehearsed as {rehearsed:?}, and done it is {shown:?}");
+                return shown;
             }
             Step::Plant(line) => panic!("not the crate's to do: {line}"),
             Step::Within { view, path } => {
@@ -125,4 +128,29 @@ fn clean_text(words: &str) {
 fn operate(roots: &Roots, op: &Op, tree: &Tree) -> Result<Seen, Error> {
     let to = op.two_ends().map(|(_, to)| tree.expand(to)).unwrap_or_default();
     roots.act_on(op, &tree.expand(op.path()), &to)
+}
+
+/// How an operation would end; `None` for what is no operation of its own, and for what is refused for its mode. That nothing is changed by it is
+/// seen by the tree.
+fn rehearse(roots: &Roots, op: &Op, tree: &Tree) -> Option<Result<(), Code>> {
+    if matches!(op, Op::SetPermissions(_, mode) if mode & !0o777 != 0) {
+        return None;
+    }
+    let name = if matches!(op, Op::Read(_)) { "open" } else { op.name() };
+    let operation = Operation::ALL.iter().find(|operation| operation.name() == name)?;
+    let rehearsal = roots.rehearse(tree.expand(op.path()), *operation);
+    Some(rehearsal.outcome().map(drop).map_err(Error::code))
+}
+
+/// Whether an operation ends as its rehearsal did, but for what only doing it tells: what the system does not allow, what is in a directory, and
+/// the other end.
+fn is_as_rehearsed(rehearsed: Option<Result<(), Code>>, done: &Outcome, op: &Op) -> bool {
+    match (rehearsed, done) {
+        (None, _) | (Some(Ok(())), Ok(_)) => true,
+        (Some(Ok(())), Err(code)) => {
+            op.two_ends().is_some() || matches!(*code, "os-denied") || op.removes() && matches!(*code, "not-empty" | "protected")
+        }
+        (Some(Err(_)), Ok(_)) => false,
+        (Some(Err(said)), Err(code)) => op.two_ends().is_some() || said == *code,
+    }
 }
