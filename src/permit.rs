@@ -57,7 +57,7 @@ impl Permit {
         let admitted = place.authority.watch.admit(operation, || Coming::at(operation, end, &place, &path))?;
         let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());
         let facts = Facts {
-            state: place.authority.state(),
+            state: place.authority.state_for(operation),
             access: place.authority.access(),
             no_delete: place.authority.no_delete(),
             unruled: level.is_some(),

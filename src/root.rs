@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::access::Access;
 use crate::authority::Authority;
-use crate::clock::Deadline;
+use crate::clock::{Deadline, LastSeen};
 use crate::error::{Error, ErrorKind, Subject};
 use crate::identity::Identity;
 use crate::lease::Lease;
@@ -32,6 +32,8 @@ pub(crate) struct Held {
     pub(crate) identity: Identity,
     /// The directory that it was found in, and its name there. None for a top directory.
     at: Option<(Dir, OsString)>,
+    /// When it was last seen there.
+    seen: LastSeen,
 }
 
 /// Where a missing root may appear.
@@ -120,13 +122,19 @@ impl Root {
     /// Whether the directory is where it was found. One that was removed, moved away, replaced or mounted over is not, whatever took its
     /// name; one that comes back is.
     pub(crate) fn is_present(&self) -> bool {
-        self.held().is_some_and(Held::is_in_place)
+        self.held().is_some_and(|held| held.seen.look(|| held.is_in_place()))
+    }
+
+    /// The same, or whether it was a moment ago. For what changes nothing: it is then as if that had begun a moment earlier, and what it reads is in
+    /// the directory that was granted in any case, since that is held.
+    pub(crate) fn was_present_lately(&self) -> bool {
+        self.held().is_some_and(|held| held.seen.look_if_old(|| held.is_in_place()))
     }
 }
 
 impl Held {
     pub(crate) fn new(dir: Dir, identity: Identity, at: Option<(Dir, OsString)>) -> Self {
-        let mut held = Self { dir: Arc::new(dir), identity, at };
+        let mut held = Self { dir: Arc::new(dir), identity, at, seen: LastSeen::default() };
         // Where its place cannot be looked at to begin with, that says nothing later.
         if !held.is_in_place() {
             held.at = None;

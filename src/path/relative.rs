@@ -26,6 +26,8 @@ pub(crate) struct RelPath {
     joined: OsString,
     depth: usize,
     must_be_dir: bool,
+    /// `..` is among them.
+    has_parent: bool,
     /// Typed by a caller, who may use another Unicode form than the disk.
     typed: bool,
 }
@@ -89,6 +91,7 @@ impl RelPath {
     pub(crate) fn push_parent(&mut self) {
         self.push(OsStr::new(".."));
         self.must_be_dir = true;
+        self.has_parent = true;
     }
 
     /// `.` or an empty piece: it only says that what stands before it is a directory.
@@ -193,6 +196,11 @@ impl RelPath {
         self.must_be_dir
     }
 
+    /// Whether `..` is among the steps.
+    pub(crate) fn has_parent(&self) -> bool {
+        self.has_parent
+    }
+
     /// Whether a name on disk in another Unicode form could be meant by one of its names.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn may_fold(&self) -> bool {
@@ -207,6 +215,9 @@ impl RelPath {
     /// Whether `..` takes it more than `depth` directories above its start at some point, were all names plain directories. A
     /// statement about text: for routing and for showing link texts, never for opening.
     pub(crate) fn climbs_above(&self, depth: usize) -> bool {
+        if !self.has_parent {
+            return false;
+        }
         let mut depth = depth;
         for step in self.steps() {
             depth = match (step, depth) {
