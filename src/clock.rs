@@ -166,6 +166,6 @@ mod tests {
         assert!(seen.look(|| look(true)(&looks)));
         assert!(!seen.look(|| look(false)(&looks)));
         assert!(!seen.look_if_old(|| look(false)(&looks)), "a later look went badly");
-        assert_eq!(looks.get(), 6);
+        assert_eq!(looks.get(), 7);
     }
 }

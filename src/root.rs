@@ -2,6 +2,7 @@
 //!
 //! May touch: `resolve::step` for picking up a root that was missing, `lease`, `queue`.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -181,7 +182,7 @@ pub(crate) struct Place {
     pub(crate) authority: Authority,
     pub(crate) floor: Floor,
     /// A held directory below the floor from which to start.
-    pub(crate) start: Option<Start>,
+    pub(crate) start: Option<Arc<Start>>,
     /// The one name in the floor that counts; it is no directory and no link.
     pub(crate) only: Option<OsString>,
 }
@@ -194,11 +195,10 @@ pub(crate) enum Floor {
     /// A directory below the root, looked up by these names at each operation: a handle would follow it out of the grant.
     Names(Arc<RelPath>),
     /// A held directory below the root, with its path from the root.
-    Dir { dir: Arc<Dir>, prefix: RelPath, level: Level },
+    Dir(Arc<Start>),
 }
 
-/// A held directory, with its path from the floor.
-#[derive(Clone)]
+/// A held directory, with its path from the floor or the root, and what the rules say of it.
 pub(crate) struct Start {
     pub(crate) dir: Arc<Dir>,
     pub(crate) path: RelPath,
@@ -229,23 +229,23 @@ impl Place {
     pub(crate) fn floor_dir(&self) -> Result<&Arc<Dir>, Error> {
         match &self.floor {
             Floor::Root | Floor::Names(_) => Ok(&self.root().held().ok_or(ErrorKind::RootAbsent)?.dir),
-            Floor::Dir { dir, .. } => Ok(dir),
+            Floor::Dir(held) => Ok(&held.dir),
         }
     }
 
     /// What the rules say of the floor.
-    pub(crate) fn floor_level(&self) -> Level {
+    pub(crate) fn floor_level(&self) -> Cow<'_, Level> {
         let rules = &self.root().rules;
         match &self.floor {
-            Floor::Root => rules.top().clone(),
-            Floor::Names(names) => rules.level(names),
-            Floor::Dir { level, .. } => level.clone(),
+            Floor::Root => Cow::Borrowed(rules.top()),
+            Floor::Names(names) => Cow::Owned(rules.level(names)),
+            Floor::Dir(held) => Cow::Borrowed(&held.level),
         }
     }
 
     /// What the rules say of the directory that paths start from.
-    pub(crate) fn start_level(&self) -> Level {
-        self.start.as_ref().map_or_else(|| self.floor_level(), |start| start.level.clone())
+    pub(crate) fn start_level(&self) -> Cow<'_, Level> {
+        self.start.as_ref().map_or_else(|| self.floor_level(), |start| Cow::Borrowed(&start.level))
     }
 
     /// The path of `path` from the root: for messages, URIs and the audit, not for opening.
@@ -253,7 +253,7 @@ impl Place {
         let mut full = match &self.floor {
             Floor::Root => RelPath::default(),
             Floor::Names(prefix) => RelPath::clone(prefix),
-            Floor::Dir { prefix, .. } => prefix.clone(),
+            Floor::Dir(held) => held.path.clone(),
         };
         if let Some(start) = &self.start {
             full = full.join(&start.path);
@@ -268,7 +268,7 @@ impl Place {
         match &self.floor {
             Floor::Root => Some(rest),
             Floor::Names(prefix) => rest.below(prefix),
-            Floor::Dir { prefix, .. } => rest.below(prefix),
+            Floor::Dir(held) => rest.below(&held.path),
         }
     }
 }

@@ -5,11 +5,12 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::error::Error;
+use crate::metadata::Metadata;
 use crate::path::relative::RelPath;
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
@@ -112,7 +113,7 @@ fn finish(file: File, want: Want, level: &Level) -> Result<Option<Found>, Error>
     if want == Want::Dir {
         return Ok(Some(Found::Dir(Dir::from_std_file(file), level.clone())));
     }
-    let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
+    let metadata = Metadata::of(&file).map_err(|error| Error::from_io(&error))?;
     Ok(match want {
         Want::File => Some(Found::File(file, metadata)),
         Want::LinkText if !metadata.is_symlink() => Some(Found::Metadata(metadata)),
@@ -124,7 +125,7 @@ fn finish(file: File, want: Want, level: &Level) -> Result<Option<Found>, Error>
 }
 
 fn unreadable(file: File) -> Result<Found, Error> {
-    let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
+    let metadata = Metadata::of(&file).map_err(|error| Error::from_io(&error))?;
     if metadata.is_file() { Err(refusal(Errno::ACCESS)) } else { Ok(Found::File(file, metadata)) }
 }
 
