@@ -81,10 +81,10 @@ impl File {
         Metadata::of(&self.file).map_err(|error| Error::from_io(&error))
     }
 
-    /// The metadata when it was opened. No system call.
+    /// The metadata when it was opened.
     #[must_use]
     pub fn opened_metadata(&self) -> Metadata {
-        self.metadata.clone()
+        self.metadata.clone().with_created(&self.file)
     }
 
     /// The rest of the file, up to `limit` bytes.
