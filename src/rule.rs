@@ -209,6 +209,9 @@ impl Rules {
     /// The level of a name whose rules stand at `places`, below a place whose ceiling is `below`.
     fn settle(&self, mut places: Places, below: Access) -> Level {
         let (mut as_file, mut as_dir, mut further) = (below, below, below);
+        if !self.automaton.has_matched(&places) {
+            return Level { as_file, as_dir, stand: Stand { places, below } };
+        }
         for (number, rule) in self.matched(&places.clone()) {
             as_dir = as_dir.min(rule.own);
             if !rule.dirs_only {

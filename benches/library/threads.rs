@@ -13,6 +13,9 @@ use crate::turns::Spread;
 const ROUNDS: usize = 801;
 const OPENS: u32 = 300;
 
+/// Opens the file of the thread with this number.
+type Open<'a> = Box<dyn Fn(usize) + Sync + 'a>;
+
 /// For each candidate how many times the rate of one thread two threads have, each with a file of its own.
 pub fn opening(wanted: &dyn Fn(&str) -> bool) {
     let title = "two threads opening, as a multiple of one thread's rate";
@@ -26,7 +29,7 @@ pub fn opening(wanted: &dyn Fn(&str) -> bool) {
     let absolute = paths.each_ref().map(|path| root.join(path));
     let (free, ruled) = (free(root), ruled(root));
     let held = fs::File::open(root).unwrap();
-    let candidates: [(&str, Box<dyn Fn(usize) + Sync>); 4] = [
+    let candidates: [(&str, Open<'_>); 4] = [
         ("std::fs on the absolute path", Box::new(move |own| drop(black_box(fs::File::open(&absolute[own]).unwrap())))),
         ("openat2 and fstat by hand", Box::new(|own| drop(black_box(by_hand(&held, &paths[own]))))),
         ("cap-roots", Box::new(|own| drop(black_box(free.open(&*paths[own]).unwrap())))),

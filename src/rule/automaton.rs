@@ -10,9 +10,9 @@ use tinyvec::TinyVec;
 
 use super::glob::{self, Name, Piece, Token};
 
-/// Where patterns stand, as bits. Those of some twenty patterns take no memory of their own.
+/// Where patterns stand, as bits. Those of some forty patterns take no memory of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Places(TinyVec<[u64; 4]>);
+pub(super) struct Places(TinyVec<[u64; 2]>);
 
 impl Places {
     fn none(count: usize) -> Self {
@@ -38,7 +38,9 @@ impl Places {
     }
 
     fn of_both(&self, other: &Self) -> Self {
-        Self(self.0.iter().zip(&other.0).map(|(own, other)| own & other).collect())
+        let mut both = self.clone();
+        both.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own &= other);
+        both
     }
 }
 
@@ -138,10 +140,13 @@ impl Automaton {
 
     /// The patterns that have matched.
     pub(super) fn matched(&self, places: &Places) -> impl Iterator<Item = usize> {
-        let any = places.meets(&self.ends);
-        let spans = self.spans.iter().enumerate().filter(move |_| any);
         let has_matched = |span: &Range<usize>| span.end.checked_sub(1).is_some_and(|end| places.has(end));
-        spans.filter(move |(_, span)| has_matched(span)).map(|(pattern, _)| pattern)
+        self.spans.iter().enumerate().filter(move |(_, span)| has_matched(span)).map(|(pattern, _)| pattern)
+    }
+
+    /// Whether any has.
+    pub(super) fn has_matched(&self, places: &Places) -> bool {
+        places.meets(&self.ends)
     }
 
     /// Takes a pattern out.
