@@ -229,32 +229,36 @@ mod linux {
             }
         }
     }
+}
 
-    #[cfg(test)]
-    mod tests {
-        use super::*;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
 
-        /// Catches: a field from another place than where everybody else reads it.
-        #[test]
-        fn all_ways_tell_the_same() {
-            let folder = tempfile::tempdir().unwrap();
-            let (path, other) = (folder.path().join("f"), folder.path().join("g"));
-            std::fs::write(&path, "12345").unwrap();
-            std::fs::hard_link(&path, &other).unwrap();
-            let file = std::fs::File::options().write(true).open(&path).unwrap();
-            let long_ago = UNIX_EPOCH - Duration::new(3, 250_000_000);
-            let times = std::fs::FileTimes::new().set_modified(long_ago).set_accessed(UNIX_EPOCH + Duration::new(7, 1));
-            file.set_times(times).unwrap();
-            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o4440)).unwrap();
-            let files = [file, std::fs::File::open(folder.path()).unwrap(), std::fs::File::open("/dev/null").unwrap()];
-            for file in files {
-                let slow = Metadata::from(&cap_std::fs::Metadata::from_file(&file).unwrap());
-                assert_eq!(format!("{:?}", of(&file).unwrap()), format!("{slow:?}"));
-                assert_eq!(format!("{:?}", of_opened(&file).unwrap().with_created(&file)), format!("{slow:?}"));
-            }
-            let told = of(&std::fs::File::open(&other).unwrap()).unwrap();
-            assert_eq!((told.len(), told.links(), told.mode(), told.modified()), (5, 2, 0o4440, Some(long_ago)));
-            assert!(told.is_file() && told.is_readonly());
+    use super::linux::{of, of_opened};
+    use super::*;
+
+    /// Catches: a field from another place than where everybody else reads it.
+    #[test]
+    fn all_ways_tell_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("f"), folder.path().join("g"));
+        std::fs::write(&path, "12345").unwrap();
+        std::fs::hard_link(&path, &other).unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        let long_ago = UNIX_EPOCH - Duration::new(3, 250_000_000);
+        let times = std::fs::FileTimes::new().set_modified(long_ago).set_accessed(UNIX_EPOCH + Duration::new(7, 1));
+        file.set_times(times).unwrap();
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o4440)).unwrap();
+        let files = [file, std::fs::File::open(folder.path()).unwrap(), std::fs::File::open("/dev/null").unwrap()];
+        for file in files {
+            let slow = Metadata::from(&cap_std::fs::Metadata::from_file(&file).unwrap());
+            assert_eq!(format!("{:?}", of(&file).unwrap()), format!("{slow:?}"));
+            assert_eq!(format!("{:?}", of_opened(&file).unwrap().with_created(&file)), format!("{slow:?}"));
         }
+        let told = of(&std::fs::File::open(&other).unwrap()).unwrap();
+        assert_eq!((told.len(), told.links(), told.mode(), told.modified()), (5, 2, 0o4440, Some(long_ago)));
+        assert!(told.is_file() && told.is_readonly());
     }
 }

@@ -299,36 +299,36 @@ impl Rules {
         if self.is_empty() && !path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name))) {
             return Some(from.clone());
         }
-        let mut level = from.clone();
+        let mut at = from.clone();
         // Only `..` goes back to where a name was entered.
         let (climbs, mut above) = (path.has_parent(), Vec::new());
         let mut steps = path.steps().peekable();
         while let Some(step) = steps.next() {
             match step {
                 Step::Parent => match above.pop() {
-                    Some(parent) => level = parent,
+                    Some(parent) => at = parent,
                     // Above the start only the walk knows.
-                    None => return Some(level),
+                    None => return Some(at),
                 },
                 Step::Name(name) => {
-                    let inner = self.enter(&level.stand, name);
+                    let level = self.enter(&at.stand, name);
                     let last = steps.peek().is_none();
                     let allowed = match (last, dir || path.must_be_dir()) {
-                        (false, _) => inner.as_dir >= Access::List,
-                        (true, true) => inner.as_dir >= need,
-                        (true, false) => inner.as_file >= need,
+                        (false, _) => level.as_dir >= Access::List,
+                        (true, true) => level.as_dir >= need,
+                        (true, false) => level.as_file >= need,
                     };
                     if is_reserved(name) || !allowed {
                         return None;
                     }
-                    let outer = std::mem::replace(&mut level, inner);
+                    let outer = std::mem::replace(&mut at, level);
                     if climbs {
                         above.push(outer);
                     }
                 }
             }
         }
-        Some(level).filter(|level| !path.must_be_dir() || level.as_dir >= need)
+        Some(at).filter(|level| !path.must_be_dir() || level.as_dir >= need)
     }
 }
 
