@@ -32,7 +32,7 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)?;
     let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
     let entries = dir.entries().map_err(io);
-    listed.start = Some(Start { dir: Arc::new(dir), path: below_floor, level });
+    listed.start = Some(Arc::new(Start { dir: Arc::new(dir), path: below_floor, level }));
     receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries), hidden: 0 }))
 }
 

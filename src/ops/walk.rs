@@ -178,7 +178,7 @@ impl Walk {
                 self.hidden += 1;
                 continue;
             }
-            let start = Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() };
+            let start = Arc::new(Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() });
             let path = known.path.join(&RelPath::single(&name));
             let length = known.length.saturating_add(u64::try_from(name.len()).unwrap_or(u64::MAX));
             if self.entries >= self.limits.entries || self.bytes.saturating_add(length) > self.limits.bytes {
