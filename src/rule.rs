@@ -1,32 +1,39 @@
 //! Rules: a glob over names with a ceiling of access, and where a directory stands in all of them.
 //!
 //! May touch: `access`, the error details. No I/O (PURE-CORE). Each pattern is an automaton over names: a directory stands in a set of its
-//! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly.
+//! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly. Here is one
+//! rule; `set` is all that hold in a root, as the one automaton that `tree` and `names` make of them.
 
 mod glob;
 #[cfg(test)]
+mod laws;
+mod names;
+mod set;
+#[cfg(test)]
 mod table;
+mod tree;
 
-use std::ffi::OsStr;
+use std::sync::Arc;
 
 use crate::access::Access;
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
-use glob::{Name, Piece, tokens};
+use glob::{Piece, tokens};
 pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
+pub(crate) use set::{Level, Rules};
 
 /// Most names in one pattern: its states fit into one word.
 const PIECES: usize = 62;
 /// Longest pattern, in bytes.
 const PATTERN_LIMIT: usize = 4095;
 
-/// One pattern with its ceilings.
+/// One pattern with its ceilings. Cheap to clone: a rule for all roots is in each of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// The pattern as the operator wrote it.
-    glob: String,
-    pieces: Vec<Piece>,
-    /// Where it stands at the top.
+    glob: Arc<str>,
+    pieces: Arc<[Piece]>,
+    /// Where it stands at the top: a bit for each number of pieces that may be behind it.
     start: u64,
     dirs_only: bool,
     /// The ceiling of a name that matches.
@@ -34,6 +41,9 @@ pub(crate) struct Rule {
     /// The ceiling of everything below it.
     below: Access,
 }
+
+/// A pattern, and what it says where it matches.
+pub(crate) type Shape<'a> = (&'a [Piece], bool, Access, Access);
 
 impl Rule {
     /// Reads `glob`: `*`, `?`, `[...]` within a name, `**` alone as a name. Without a slash before its end it matches at any depth; with
@@ -75,7 +85,7 @@ impl Rule {
                 "**" => pieces.push(Piece::Depth),
                 name if name.contains("**") => return refuse("** stands alone between slashes"),
                 name => pieces.push(Piece::Name(
-                    tokens(name).ok_or(Detail::Rule("a [ has no ], holds nothing, or a range that goes backwards"))?,
+                    tokens(name).ok_or(Detail::Rule("a [ has no ], holds nothing, or a range that goes backwards"))?.into(),
                 )),
             }
         }
@@ -86,14 +96,14 @@ impl Rule {
             return refuse("it has too many names");
         }
         let own = if inside { access.max(Access::Read) } else { access };
-        Ok(Self { glob: glob.to_owned(), pieces, start: 1, dirs_only: dirs_only && !inside, own, below: access })
+        Ok(Self { glob: glob.into(), pieces: pieces.into(), start: 1, dirs_only: dirs_only && !inside, own, below: access })
     }
 
     /// A rule for one place: its own ceiling, and that of everything below it. `None`: too deep to be told.
     pub(crate) fn place(names: &RelPath, own: Access, below: Access) -> Option<Self> {
         let pieces = literal(names);
-        let glob = format!("/{}", names.as_os_str().to_string_lossy());
-        (pieces.len() <= PIECES).then_some(Self { glob, pieces, start: 1, dirs_only: false, own, below })
+        let glob = format!("/{}", names.as_os_str().to_string_lossy()).into();
+        (pieces.len() <= PIECES).then(|| Self { glob, pieces: pieces.into(), start: 1, dirs_only: false, own, below })
     }
 
     /// The same rule of a root that lies at `names` below another, seen from that one. `None`: too deep to be told.
@@ -102,13 +112,17 @@ impl Rule {
         pieces.extend(self.pieces.iter().cloned());
         let depth = if self.is_at_any_depth() { "**/" } else { "" };
         let glob = format!("/{}/{depth}{}", names.as_os_str().to_string_lossy(), self.glob.trim_start_matches('/'));
-        (pieces.len() <= PIECES).then(|| Self { glob, pieces, ..self.clone() })
+        (pieces.len() <= PIECES).then(|| Self { glob: glob.into(), pieces: pieces.into(), ..self.clone() })
     }
 
-    /// Whether both match alike from the same state on.
-    pub(crate) fn is_like(&self, other: &Rule) -> bool {
-        let shape = |rule: &Rule| (rule.dirs_only, rule.own, rule.below);
-        self.pieces == other.pieces && shape(self) == shape(other)
+    /// Two rules of one shape match alike from the same state on.
+    pub(crate) fn shape(&self) -> Shape<'_> {
+        self.left_behind(0)
+    }
+
+    /// What is left of it behind its first pieces, and what it says where that matches.
+    fn left_behind(&self, pieces: usize) -> Shape<'_> {
+        (self.pieces.get(pieces..).unwrap_or_default(), self.dirs_only, self.own, self.below)
     }
 
     pub(crate) fn is_at_any_depth(&self) -> bool {
@@ -123,30 +137,13 @@ impl Rule {
         &self.glob
     }
 
-    /// All states that can be reached from `states` without a name.
-    fn close(&self, mut states: u64) -> u64 {
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if *piece == Piece::Depth && states & (1 << index) != 0 {
-                states |= 1 << (index + 1);
-            }
-        }
-        states
-    }
-
-    fn step(&self, states: u64, name: &Name) -> u64 {
-        let mut next = 0;
-        for (index, piece) in self.pieces.iter().enumerate().filter(|(index, _)| states & (1 << index) != 0) {
-            match piece {
-                Piece::Depth => next |= 1 << index,
-                Piece::Name(tokens) if name.matches(tokens) => next |= 1 << (index + 1),
-                Piece::Name(_) => {}
-            }
-        }
-        self.close(next)
-    }
-
-    fn accepts(&self, states: u64) -> bool {
-        states & (1 << self.pieces.len()) != 0
+    /// How many pieces are behind it where it starts, without what `**` adds of itself.
+    fn starts(&self) -> impl Iterator<Item = usize> {
+        let starts = |behind: usize| self.start & (1 << behind) != 0;
+        let added = move |behind: usize| {
+            behind.checked_sub(1).is_some_and(|before| starts(before) && self.pieces.get(before) == Some(&Piece::Depth))
+        };
+        (0..=self.pieces.len()).filter(move |behind| starts(*behind) && !added(*behind))
     }
 }
 
@@ -156,188 +153,6 @@ fn literal(names: &RelPath) -> Vec<Piece> {
         Step::Parent => None,
     };
     names.steps().filter_map(name).collect()
-}
-
-/// Where a directory stands in every rule: what is true of all names below it. Two directories that stand alike have rules that match
-/// the same names below them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stand {
-    states: Vec<u64>,
-    /// The ceiling of everything below, from rules that matched on the way.
-    below: Access,
-}
-
-/// What the rules say of one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Level {
-    /// Its ceiling if it is neither a directory nor a link.
-    pub(crate) as_file: Access,
-    /// Its ceiling if it is a directory, or a link, which may lead to one.
-    pub(crate) as_dir: Access,
-    pub(crate) stand: Stand,
-}
-
-impl Level {
-    /// Of a place without rules.
-    pub(crate) fn free() -> Self {
-        let all = Access::Write;
-        Self { as_file: all, as_dir: all, stand: Stand { states: Vec::new(), below: all } }
-    }
-
-    /// The ceiling once the type is known.
-    pub(crate) fn ceiling(&self, dir_or_link: bool) -> Access {
-        if dir_or_link { self.as_dir } else { self.as_file }
-    }
-}
-
-/// The rest of a pattern, and what it says where it matches.
-type Left<'a> = (&'a [Piece], bool, Access, Access);
-
-/// The rules that hold in one root: its own, and those of the roots around and inside it.
-#[derive(Clone, Debug)]
-pub(crate) struct Rules {
-    rules: Vec<Rule>,
-    top: Level,
-}
-
-impl Rules {
-    /// `ceiling`: of everything in the root, from rules of the roots around it.
-    pub(crate) fn new(rules: Vec<Rule>, ceiling: Access) -> Self {
-        // A ceiling of everything takes nothing away.
-        let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.own.min(rule.below) < Access::Write).collect();
-        let states = rules.iter().map(|rule| rule.close(rule.start)).collect();
-        let top = settle(&rules, states, ceiling);
-        Self { rules, top }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.top.stand.below == Access::Write
-    }
-
-    /// The root itself.
-    pub(crate) fn top(&self) -> &Level {
-        &self.top
-    }
-
-    /// `name` in a directory that stands at `stand`.
-    pub(crate) fn enter(&self, stand: &Stand, name: &OsStr) -> Level {
-        if stand.states.iter().all(|states| *states == 0) {
-            let below = stand.below;
-            return Level { as_file: below, as_dir: below, stand: stand.clone() };
-        }
-        let name = Name::new(&name.to_string_lossy());
-        let states = self.rules.iter().zip(&stand.states).map(|(rule, states)| rule.step(*states, &name)).collect();
-        settle(&self.rules, states, stand.below)
-    }
-
-    /// Every rule, as `(glob, access)`.
-    pub(crate) fn list(&self) -> impl Iterator<Item = (&str, Access)> {
-        self.rules.iter().map(|rule| (rule.glob(), rule.access()))
-    }
-
-    /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`, each with what it leaves of the path.
-    pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<(String, Access)> {
-        let mut states = from.stand.states.clone();
-        let mut found = Vec::new();
-        let mut steps = path.steps().peekable();
-        while let Some(Step::Name(name)) = steps.next() {
-            let name = Name::new(&name.to_string_lossy());
-            for (rule, states) in self.rules.iter().zip(&mut states) {
-                *states = rule.step(*states, &name);
-                if rule.accepts(*states) {
-                    let left = if steps.peek().is_some() { rule.own.min(rule.below) } else { rule.own };
-                    found.push((format!("{}={}", rule.glob(), rule.access()), left));
-                }
-            }
-        }
-        found
-    }
-
-    /// The directory at `names` below the root.
-    pub(crate) fn level(&self, names: &RelPath) -> Level {
-        let mut level = self.top.clone();
-        for step in names.steps() {
-            if let Step::Name(name) = step {
-                level = self.enter(&level.stand, name);
-            }
-        }
-        level
-    }
-
-    /// The rules as they hold in a root at `names` below this one, and the ceiling of everything in it.
-    pub(crate) fn seen_from_inside(&self, names: &RelPath) -> (Vec<Rule>, Access) {
-        let level = self.level(names);
-        let rules = self.rules.iter().zip(&level.stand.states).filter(|(_, states)| **states != 0);
-        (rules.map(|(rule, states)| Rule { start: *states, ..rule.clone() }).collect(), level.stand.below)
-    }
-
-    /// Whether the rules match below one directory exactly what the rules of `other` match below another: only then may what is in one be in
-    /// the other as well. What is left of a pattern is compared, so that a rule known to several roots is one rule.
-    pub(crate) fn stand_alike(&self, own: &Level, other: &Rules, others: &Level) -> bool {
-        let (mine, theirs) = (self.left_of(&own.stand), other.left_of(&others.stand));
-        own.stand.below == others.stand.below
-            && mine.iter().all(|left| theirs.contains(left))
-            && theirs.iter().all(|left| mine.contains(left))
-    }
-
-    /// What can still match something below.
-    fn left_of<'a>(&'a self, stand: &'a Stand) -> Vec<Left<'a>> {
-        let states = |(rule, states): (&'a Rule, &u64)| {
-            let states = *states;
-            let left = (0..rule.pieces.len()).filter(move |index| states & (1 << index) != 0);
-            left.filter_map(|index| Some((rule.pieces.get(index..)?, rule.dirs_only, rule.own, rule.below)))
-        };
-        self.rules.iter().zip(&stand.states).flat_map(states).collect()
-    }
-
-    /// Judges typed text, as far as text goes: every name on the way must at least be listed, the last one allow `need`. `None` where one
-    /// does not; else the level of the last name. `..` takes a name back by text; the walk judges where it really leads.
-    /// `dir`: what is named will be a directory, with a slash behind it or without.
-    pub(crate) fn judge_text(&self, from: &Level, path: &RelPath, need: Access, dir: bool) -> Option<Level> {
-        if self.is_empty() && !path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name))) {
-            return Some(from.clone());
-        }
-        let mut levels: Vec<Level> = vec![from.clone()];
-        let mut steps = path.steps().peekable();
-        while let Some(step) = steps.next() {
-            match step {
-                Step::Parent if levels.len() > 1 => drop(levels.pop()),
-                // Above the start only the walk knows.
-                Step::Parent => return levels.pop(),
-                Step::Name(name) => {
-                    let level = self.enter(&levels.last()?.stand, name);
-                    let last = steps.peek().is_none();
-                    let allowed = match (last, dir || path.must_be_dir()) {
-                        (false, _) => level.as_dir >= Access::List,
-                        (true, true) => level.as_dir >= need,
-                        (true, false) => level.as_file >= need,
-                    };
-                    if is_reserved(name) || !allowed {
-                        return None;
-                    }
-                    levels.push(level);
-                }
-            }
-        }
-        levels.pop().filter(|level| !path.must_be_dir() || level.as_dir >= need)
-    }
-}
-
-/// The level of a name whose rules stand at `states`, below a place whose ceiling is `below`.
-fn settle(rules: &[Rule], mut states: Vec<u64>, below: Access) -> Level {
-    let (mut as_file, mut as_dir, mut further) = (below, below, below);
-    for (rule, states) in rules.iter().zip(&mut states).filter(|(rule, states)| rule.accepts(**states)) {
-        as_dir = as_dir.min(rule.own);
-        if !rule.dirs_only {
-            as_file = as_file.min(rule.own);
-        }
-        further = further.min(rule.below);
-        // Everything below is covered, so where the pattern stands makes no difference any more.
-        if rule.below <= rule.own {
-            *states = 0;
-        }
-    }
-    Level { as_file, as_dir, stand: Stand { states, below: further } }
 }
 
 #[cfg(test)]
@@ -350,7 +165,7 @@ mod tests {
     }
 
     fn rules(globs: &[(&str, Access)]) -> Rules {
-        Rules::new(globs.iter().map(|(glob, access)| Rule::parse(glob, *access).unwrap()).collect(), Access::Write)
+        Rules::new(globs.iter().map(|(glob, access)| Rule::parse(glob, *access).unwrap()), Access::Write)
     }
 
     fn ceilings(glob: &str, name: &str) -> (Access, Access) {

@@ -1,0 +1,219 @@
+//! The rules that hold in a root, and where a directory stands in all of them.
+//!
+//! May touch: `tree`, `access`. No I/O (PURE-CORE). The rules are compiled once, and what a name costs does not grow with their number as long as
+//! it is none of theirs.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::sync::Arc;
+
+use super::glob::is_reserved;
+use super::tree::{State, Tree};
+use super::{Rule, Shape};
+use crate::access::Access;
+use crate::path::relative::{RelPath, Step};
+
+/// Where a directory stands in every rule: what is true of all names below it. Two directories that stand alike have rules that match
+/// the same names below them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    /// In order. None where nothing can match any more.
+    states: Vec<State>,
+    /// In order: the rules that matched on the way and cover everything below, so where their patterns stand makes no difference any more.
+    covered: Vec<usize>,
+    /// The ceiling of everything below, from rules that matched on the way.
+    below: Access,
+}
+
+#[cfg(test)]
+impl Stand {
+    pub(super) fn states(&self) -> &[State] {
+        &self.states
+    }
+}
+
+/// What the rules say of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// Its ceiling if it is neither a directory nor a link.
+    pub(crate) as_file: Access,
+    /// Its ceiling if it is a directory, or a link, which may lead to one.
+    pub(crate) as_dir: Access,
+    pub(crate) stand: Stand,
+}
+
+impl Level {
+    /// Of a place without rules.
+    pub(crate) fn free() -> Self {
+        Self::all_alike(Stand { states: Vec::new(), covered: Vec::new(), below: Access::Write })
+    }
+
+    /// Of a place where no name has a rule of its own.
+    fn all_alike(stand: Stand) -> Self {
+        Self { as_file: stand.below, as_dir: stand.below, stand }
+    }
+
+    /// The ceiling once the type is known.
+    pub(crate) fn ceiling(&self, dir_or_link: bool) -> Access {
+        if dir_or_link { self.as_dir } else { self.as_file }
+    }
+}
+
+/// The rules that hold in one root: its own, and those of the roots around and inside it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    compiled: Arc<Compiled>,
+    top: Level,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    rules: Vec<Rule>,
+    tree: Tree,
+}
+
+impl Rules {
+    /// `ceiling`: of everything in the root, from rules of the roots around it.
+    pub(crate) fn new(rules: impl IntoIterator<Item = Rule>, ceiling: Access) -> Self {
+        // A ceiling of everything takes nothing away.
+        let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.access() < Access::Write).collect();
+        let tree = Tree::new(&rules);
+        let compiled = Compiled { rules, tree };
+        let top = compiled.settle(compiled.tree.start(), Vec::new(), ceiling);
+        Self { compiled: Arc::new(compiled), top }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.compiled.rules.is_empty() && self.top.stand.below == Access::Write
+    }
+
+    /// The root itself.
+    pub(crate) fn top(&self) -> &Level {
+        &self.top
+    }
+
+    /// `name` in a directory that stands at `stand`.
+    pub(crate) fn enter(&self, stand: &Stand, name: &OsStr) -> Level {
+        if stand.states.is_empty() {
+            return Level::all_alike(stand.clone());
+        }
+        let states = self.compiled.tree.step(&stand.states, &name.to_string_lossy());
+        self.compiled.settle(states, stand.covered.clone(), stand.below)
+    }
+
+    /// Every rule, as `(glob, access)`.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (&str, Access)> {
+        self.compiled.rules.iter().map(|rule| (rule.glob(), rule.access()))
+    }
+
+    /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`, each with what it leaves of the path.
+    pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<(String, Access)> {
+        let Compiled { rules, tree } = &*self.compiled;
+        let Stand { mut states, covered, .. } = from.stand.clone();
+        let mut found = Vec::new();
+        let mut steps = path.steps().peekable();
+        while let Some(Step::Name(name)) = steps.next() {
+            states = tree.step(&states, &name.to_string_lossy());
+            let ended = tree.ended(&states).into_iter().filter(|rule| covered.binary_search(rule).is_err());
+            for rule in ended.filter_map(|rule| rules.get(rule)) {
+                let left = if steps.peek().is_some() { rule.access() } else { rule.own };
+                found.push((format!("{}={}", rule.glob(), rule.access()), left));
+            }
+        }
+        found
+    }
+
+    /// The directory at `names` below the root.
+    pub(crate) fn level(&self, names: &RelPath) -> Level {
+        let mut level = self.top.clone();
+        for step in names.steps() {
+            if let Step::Name(name) = step {
+                level = self.enter(&level.stand, name);
+            }
+        }
+        level
+    }
+
+    /// The rules as they hold in a root at `names` below this one, and the ceiling of everything in it.
+    pub(crate) fn seen_from_inside(&self, names: &RelPath) -> (Vec<Rule>, Access) {
+        let level = self.level(names);
+        let mut starts: BTreeMap<usize, u64> = BTreeMap::new();
+        for (rule, behind) in self.compiled.ahead(&level.stand) {
+            *starts.entry(rule).or_default() |= 1 << behind;
+        }
+        let rule = |(rule, start): (usize, u64)| Some(Rule { start, ..self.compiled.rules.get(rule)?.clone() });
+        (starts.into_iter().filter_map(rule).collect(), level.stand.below)
+    }
+
+    /// Whether the rules match below one directory exactly what the rules of `other` match below another: only then may what is in one be in
+    /// the other as well. What is left of a pattern is compared, so that a rule known to several roots is one rule.
+    pub(crate) fn stand_alike(&self, own: &Level, other: &Rules, others: &Level) -> bool {
+        own.stand.below == others.stand.below && self.left_of(&own.stand) == other.left_of(&others.stand)
+    }
+
+    /// What can still match something below.
+    fn left_of<'a>(&'a self, stand: &'a Stand) -> HashSet<Shape<'a>> {
+        let left = |(rule, behind): (usize, usize)| Some(self.compiled.rules.get(rule)?.left_behind(behind));
+        self.compiled.ahead(stand).filter_map(left).filter(|(pieces, ..)| !pieces.is_empty()).collect()
+    }
+
+    /// Judges typed text, as far as text goes: every name on the way must at least be listed, the last one allow `need`. `None` where one
+    /// does not; else the level of the last name. `..` takes a name back by text; the walk judges where it really leads.
+    /// `dir`: what is named will be a directory, with a slash behind it or without.
+    pub(crate) fn judge_text(&self, from: &Level, path: &RelPath, need: Access, dir: bool) -> Option<Level> {
+        if self.is_empty() && !path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name))) {
+            return Some(from.clone());
+        }
+        let mut levels: Vec<Level> = vec![from.clone()];
+        let mut steps = path.steps().peekable();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Parent if levels.len() > 1 => drop(levels.pop()),
+                // Above the start only the walk knows.
+                Step::Parent => return levels.pop(),
+                Step::Name(name) => {
+                    let level = self.enter(&levels.last()?.stand, name);
+                    let last = steps.peek().is_none();
+                    let allowed = match (last, dir || path.must_be_dir()) {
+                        (false, _) => level.as_dir >= Access::List,
+                        (true, true) => level.as_dir >= need,
+                        (true, false) => level.as_file >= need,
+                    };
+                    if is_reserved(name) || !allowed {
+                        return None;
+                    }
+                    levels.push(level);
+                }
+            }
+        }
+        levels.pop().filter(|level| !path.must_be_dir() || level.as_dir >= need)
+    }
+}
+
+impl Compiled {
+    /// The level of a name whose rules stand at `states`, below a place where those in `covered` matched and whose ceiling is `below`.
+    fn settle(&self, mut states: Vec<State>, mut covered: Vec<usize>, below: Access) -> Level {
+        let (mut as_file, mut as_dir, mut further) = (below, below, below);
+        for (index, rule) in self.tree.ended(&states).into_iter().filter_map(|index| Some((index, self.rules.get(index)?))) {
+            // One that has matched before takes nothing more away.
+            let Err(at) = covered.binary_search(&index) else { continue };
+            as_dir = as_dir.min(rule.own);
+            if !rule.dirs_only {
+                as_file = as_file.min(rule.own);
+            }
+            further = further.min(rule.below);
+            if rule.below <= rule.own {
+                covered.insert(at, index);
+            }
+        }
+        if covered.len() == self.rules.len() {
+            states.clear();
+        }
+        Level { as_file, as_dir, stand: Stand { states, covered, below: further } }
+    }
+
+    /// The rules that may still match something, and how many of their pieces are behind them.
+    fn ahead<'a>(&'a self, stand: &'a Stand) -> impl Iterator<Item = (usize, usize)> + 'a {
+        self.tree.places(&stand.states).filter(|(rule, _)| stand.covered.binary_search(rule).is_err())
+    }
+}
