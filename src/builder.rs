@@ -22,7 +22,7 @@ use crate::path::style::PathStyle;
 use crate::path::uri::RootName;
 use crate::root::Shared;
 use crate::roots::Roots;
-use crate::rule::{Rule, Rules};
+use crate::rule::{Rule, Sets};
 
 /// Largest file that is read whole, in bytes, unless the builder says otherwise.
 pub(crate) const READ_LIMIT: u64 = 64 * 1024 * 1024;
@@ -206,9 +206,9 @@ impl Builder {
             outside,
             ..Shared::default()
         });
-        let everywhere = Rules::new(everywhere.iter().cloned(), Access::Write);
+        let mut sets = Sets::default();
         let made = opened.into_iter().zip(nested).zip(chosen);
-        let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &everywhere, &shared));
+        let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &mut sets, &shared));
         let roots = roots.collect();
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))

@@ -17,7 +17,7 @@ use crate::path::host::HostPath;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
 use crate::root::{Held, Pending, Presence, Root, Shared};
-use crate::rule::{Rule, Rules};
+use crate::rule::{Rule, Rules, Sets};
 
 pub(crate) struct Opened {
     pub(crate) name: RootName,
@@ -121,8 +121,7 @@ impl Opened {
         Rules::new(rules, Access::Write).level(&names).as_dir
     }
 
-    /// `everywhere`: the rules for all roots.
-    pub(crate) fn into_root(self, nested: Nested, chosen: bool, everywhere: &Rules, shared: &Arc<Shared>) -> Root {
+    pub(crate) fn into_root(self, nested: Nested, chosen: bool, sets: &mut Sets, shared: &Arc<Shared>) -> Root {
         let real = self.real_path().unwrap_or_else(|| self.given.clone());
         let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
         let mut also = |canonical: &Path| {
@@ -140,11 +139,7 @@ impl Opened {
             }
             Err(_) => Err(None),
         };
-        let no_others = self.grant.rules.is_empty() && nested.rules.is_empty() && nested.ceiling == Access::Write;
-        let rules = match no_others {
-            true => everywhere.clone(),
-            false => Rules::new(self.rules.iter().cloned().chain(nested.rules), nested.ceiling),
-        };
+        let rules = sets.of(self.rules.iter().cloned().chain(nested.rules), nested.ceiling);
         Root {
             name: self.name,
             access: self.grant.access,

@@ -361,6 +361,21 @@ const _: fn() = || {
 mod tests {
     use super::*;
 
+    /// Catches: rules that are compiled for each root.
+    #[test]
+    fn roots_with_the_same_rules_share_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let builder =
+            ["a", "b", "out", "out/a", "out/b"].into_iter().fold(Roots::builder().rule(".env", Access::None), |builder, name| {
+                std::fs::create_dir(folder.path().join(name)).unwrap();
+                builder.root(folder.path().join(name), Access::Write)
+            });
+        let roots = builder.open().unwrap();
+        let rules: Vec<_> = roots.views().iter().map(|view| &view.authority.root.rules).collect();
+        let shared = |one: usize, other: usize| rules[one].is_shared_with(rules[other]);
+        assert!(shared(0, 1) && shared(3, 4) && !shared(0, 2) && !shared(0, 3) && !shared(2, 3));
+    }
+
     /// Catches: a set for one call that costs something for each of its roots, and one that takes nothing away.
     #[test]
     fn a_narrowed_set_is_no_copy() {

@@ -20,7 +20,7 @@ use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
 use glob::{Piece, tokens};
 pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
-pub(crate) use set::{Level, Rules};
+pub(crate) use set::{Level, Rules, Sets};
 
 /// Most names in one pattern: its states fit into one word.
 const PIECES: usize = 62;
@@ -28,7 +28,7 @@ const PIECES: usize = 62;
 const PATTERN_LIMIT: usize = 4095;
 
 /// One pattern with its ceilings. Cheap to clone: a rule for all roots is in each of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rule {
     /// The pattern as the operator wrote it.
     glob: Arc<str>,

@@ -1,7 +1,8 @@
 //! How cost grows: `cargo bench --bench growth` measures it, prints the figures, and draws them into `docs/performance/`.
 //!
-//! Each sweep is one run in which all its points take turns. A point is the time of a call as a ratio to the base in the same round: a machine
-//! that is slow for a while is slow for both. Drawn are medians, with the middle half of the rounds as a bar.
+//! Each sweep is one run in which all its points take turns: a machine that is slow for a while is slow for all. A point is the processor time of a call
+//! (of the server, which is another process, the time that passes) as a ratio to the median of the base in the same run. Drawn are medians, with
+//! the middle half of the rounds as a bar.
 //!
 //! `GROWTH=quick` takes a tenth of the rounds, walks 10,000 entries at most, and draws nothing; `GROWTH_ONLY=roots,rules` takes those sweeps.
 //! The server's sweep drives the program that `cargo build --release -p cap-roots-mcp` made, or the one that `CAP_ROOTS_MCP` names.

@@ -9,10 +9,10 @@ use cap_roots::{Access, Builder, Roots};
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
 
 use crate::Effort;
-use crate::measure::{Job, in_turns};
+use crate::measure::{Clock, Job, in_turns};
 use crate::plot::{Plot, Scale, lines};
 
-const ROUNDS: usize = 401;
+const ROUNDS: usize = 151;
 
 /// Twenty rules as a project has them.
 const TWENTY: [&str; 20] = [
@@ -85,8 +85,8 @@ pub(crate) fn depth(effort: Effort) -> Vec<Plot> {
         file: "open-depth.svg",
         title: "Open, type check, close: by depth",
         across: ("depth of the file below its root (names)", Scale::Even),
-        up: ("time, relative to openat2 by hand at depth 1", Scale::Even),
-        lines: lines(&names, &DEPTHS, &in_turns(jobs, effort.rounds(ROUNDS))),
+        up: ("processor time, relative to openat2 by hand at depth 1", Scale::Even),
+        lines: lines(&names, &DEPTHS, &in_turns(jobs, Clock::Thread, effort.rounds(ROUNDS))),
     }]
 }
 
@@ -109,12 +109,12 @@ pub(crate) fn rules(effort: Effort) -> Vec<Plot> {
         .collect();
     let free = open(Roots::builder(), &root);
     let jobs = std::iter::once(&free).chain(&sets).map(|roots| opening(roots, PATH)).collect();
-    let spreads = in_turns(jobs, effort.rounds(ROUNDS));
+    let spreads = in_turns(jobs, Clock::Thread, effort.rounds(ROUNDS));
     vec![Plot {
         file: "open-rules.svg",
         title: "Open, type check, close at depth 4: by rules",
         across: ("rules (number)", Scale::Tens),
-        up: ("time, relative to no rules", Scale::Tens),
+        up: ("processor time, relative to no rules", Scale::Tens),
         lines: lines(&kinds.map(|(name, _)| name), &COUNTS, &spreads[1..]),
     }]
 }
@@ -142,7 +142,7 @@ pub(crate) fn links(effort: Effort) -> Vec<Plot> {
         file: "open-links.svg",
         title: "Open, type check, close: by links in the path",
         across: ("links followed (number)", Scale::Even),
-        up: ("time, relative to std::fs and no link", Scale::Even),
-        lines: lines(&names, &COUNTS, &in_turns(jobs, effort.rounds(ROUNDS))),
+        up: ("processor time, relative to std::fs and no link", Scale::Even),
+        lines: lines(&names, &COUNTS, &in_turns(jobs, Clock::Thread, effort.rounds(ROUNDS))),
     }]
 }

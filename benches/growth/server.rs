@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::Effort;
-use crate::measure::{Job, Spread, in_turns};
+use crate::measure::{Clock, Job, Spread, in_turns};
 use crate::plot::{Plot, Scale, lines};
 
 const WINDOWS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -106,7 +106,7 @@ pub(crate) fn server(effort: Effort) -> Vec<Plot> {
             let (session, window) = (&session, *window);
             Box::new(move || session.borrow_mut().turn(requests, window)) as Job<'_>
         };
-        let times = in_turns(WINDOWS.iter().map(turn).collect(), effort.rounds(ROUNDS));
+        let times = in_turns(WINDOWS.iter().map(turn).collect(), Clock::Wall, effort.rounds(ROUNDS));
         spreads.extend(times.iter().map(|time| Spread { low: 1.0 / time.high, middle: 1.0 / time.middle, high: 1.0 / time.low }));
     }
     vec![Plot {

@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicBool;
 use cap_roots::{Access, Hint, Roots};
 
 use crate::Effort;
-use crate::measure::{Job, Spread, in_turns};
+use crate::measure::{Clock, Job, Spread, in_turns};
 use crate::plot::{Plot, Scale, lines};
 
 const COUNTS: [usize; 7] = [1, 3, 10, 30, 100, 300, 1000];
-const ROUNDS: usize = 401;
+const ROUNDS: usize = 151;
 /// A set of 1,000 is opened once a round.
-const OPENINGS: usize = 31;
+const OPENINGS: usize = 21;
 
 pub(crate) fn roots(effort: Effort) -> Vec<Plot> {
     let folder = tempfile::tempdir().unwrap();
@@ -61,8 +61,8 @@ fn opens(places: &[PathBuf], effort: Effort) -> Plot {
         file: "open-roots.svg",
         title: "Open, type check, close: by roots of the set",
         across: ("roots (number)", Scale::Tens),
-        up: ("time, relative to one root and a relative path", Scale::Tens),
-        lines: lines(&names, &COUNTS, &in_turns(jobs, effort.rounds(ROUNDS))),
+        up: ("processor time, relative to one root and a relative path", Scale::Tens),
+        lines: lines(&names, &COUNTS, &in_turns(jobs, Clock::Thread, effort.rounds(ROUNDS))),
     }
 }
 
@@ -88,7 +88,7 @@ fn whole(base: &Path, places: &[PathBuf], effort: Effort) -> Plot {
         "narrowed by a hint above all",
         "narrowed by 128 hints, for each hint",
     ];
-    let mut spreads = in_turns(jobs, effort.rounds(OPENINGS));
+    let mut spreads = in_turns(jobs, Clock::Thread, effort.rounds(OPENINGS));
     let parts = (0..4).flat_map(|_| COUNTS).chain(few);
     for (spread, parts) in spreads.iter_mut().zip(parts) {
         let each = |time: f64| time / parts as f64;
@@ -98,7 +98,7 @@ fn whole(base: &Path, places: &[PathBuf], effort: Effort) -> Plot {
         file: "set-roots.svg",
         title: "What is done for a whole set: by its roots",
         across: ("roots (number)", Scale::Tens),
-        up: ("time for each root, relative to opening one", Scale::Tens),
+        up: ("processor time for each root, relative to opening one", Scale::Tens),
         lines: lines(&names, &COUNTS, &spreads),
     }
 }

@@ -10,14 +10,14 @@ use std::process::Command;
 use cap_roots::{Access, FileType, Roots};
 
 use crate::Effort;
-use crate::measure::{Job, Spread, in_turns};
+use crate::measure::{Clock, Job, Spread, in_turns};
 use crate::plot::{Line, Plot, Scale, lines};
 
 /// The first argument of a process that walks and tells.
 pub(crate) const CHILD: &str = "walk-and-tell";
 
 const COUNTS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 9;
 
 type Walker = fn(&Path, &mut dyn FnMut());
 const WALKERS: [(&str, Walker); 2] = [("cap-roots", held), ("std::fs", plain)];
@@ -48,7 +48,7 @@ pub(crate) fn walk(effort: Effort) -> Vec<Plot> {
         .flat_map(|((who, walker), shape, trees)| trees.iter().map(move |tree| (format!("{who}, {shape}"), tree, walker)))
         .collect();
     let jobs = each.iter().map(|(_, tree, walker)| Box::new(move || walker(tree, &mut || ())) as Job<'_>).collect();
-    let mut spreads = in_turns(jobs, effort.rounds(ROUNDS));
+    let mut spreads = in_turns(jobs, Clock::Thread, effort.rounds(ROUNDS));
     for (spread, count) in spreads.iter_mut().zip(counts.iter().cycle()) {
         let each = |time: f64| time * counts[0] as f64 / *count as f64;
         *spread = Spread { low: each(spread.low), middle: each(spread.middle), high: each(spread.high) };
@@ -68,7 +68,7 @@ pub(crate) fn walk(effort: Effort) -> Vec<Plot> {
             file: "walk-time.svg",
             title: "Walk, names and types: time for each entry",
             across,
-            up: ("time for an entry, relative to std::fs and 1,000", Scale::Even),
+            up: ("processor time, relative to std::fs and 1,000", Scale::Even),
             lines: lines(&names, counts, &spreads),
         },
         Plot {

@@ -36,6 +36,7 @@ pub(crate) struct Routes {
     all: Vec<Route>,
     /// The first that is no single file.
     first: Option<usize>,
+    /// By the first of [`Same::ways`], and by the second where that makes a difference.
     trees: Vec<(Same, Tree)>,
 }
 
@@ -70,7 +71,12 @@ impl Routes {
             }
             (one, tree)
         };
-        let trees = Same::ways(PathStyle::host()).map(tree).into();
+        let ways @ [as_it_is, in_any_form] = Same::ways(PathStyle::host());
+        let differs = |step: Step<'_>| matches!(step, Step::Name(name) if as_it_is.key(name) != in_any_form.key(name));
+        let is_plain = |path: &RelPath| !path.steps().any(differs);
+        let is_one =
+            all.iter().all(|route| is_plain(&route.region.path()) && route.spellings.iter().all(|at| is_plain(at.names())));
+        let trees = ways.into_iter().take(if is_one { 1 } else { 2 }).map(tree).collect();
         Self { all, first, trees }
     }
 
@@ -105,7 +111,7 @@ impl Routes {
     }
 
     fn tree(&self, one: Same) -> Option<&Tree> {
-        self.trees.iter().find(|(of, _)| *of == one).map(|(_, tree)| tree)
+        self.trees.iter().find(|(of, _)| *of == one).or(self.trees.first()).map(|(_, tree)| tree)
     }
 }
 

@@ -3,7 +3,7 @@
 //! May touch: `tree`, `access`. No I/O (PURE-CORE). The rules are compiled once, and what a name costs does not grow with their number as long as
 //! it is none of theirs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -23,6 +23,13 @@ pub(crate) struct Stand {
     covered: Vec<usize>,
     /// The ceiling of everything below, from rules that matched on the way.
     below: Access,
+}
+
+#[cfg(test)]
+impl Rules {
+    pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.compiled, &other.compiled)
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +71,25 @@ impl Level {
 pub(crate) struct Rules {
     compiled: Arc<Compiled>,
     top: Level,
+}
+
+/// Sets that were compiled, so that roots with the same rules have one.
+#[derive(Default)]
+pub(crate) struct Sets {
+    known: HashMap<(Vec<Rule>, Access), Rules>,
+}
+
+impl Sets {
+    /// As [`Rules::new`].
+    pub(crate) fn of(&mut self, rules: impl IntoIterator<Item = Rule>, ceiling: Access) -> Rules {
+        let key = (rules.into_iter().collect::<Vec<_>>(), ceiling);
+        if let Some(rules) = self.known.get(&key) {
+            return rules.clone();
+        }
+        let rules = Rules::new(key.0.iter().cloned(), ceiling);
+        self.known.insert(key, rules.clone());
+        rules
+    }
 }
 
 #[derive(Debug)]
