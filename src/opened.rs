@@ -139,7 +139,7 @@ impl Opened {
             }
             Err(_) => Err(None),
         };
-        let rules = sets.of(self.rules.iter().cloned().chain(nested.rules), nested.ceiling);
+        let rules = sets.of(&self.rules, nested.rules, nested.ceiling);
         Root {
             name: self.name,
             access: self.grant.access,

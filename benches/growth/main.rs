@@ -31,6 +31,8 @@ impl Effort {
     }
 }
 
+type Sweep = fn(Effort) -> Vec<Plot>;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` asks for nothing but that it starts.
@@ -44,7 +46,7 @@ fn main() {
     }
     let effort = Effort { quick: std::env::var("GROWTH").is_ok_and(|text| text == "quick") };
     let only = std::env::var("GROWTH_ONLY").unwrap_or_default();
-    let sweeps: [(&str, fn(Effort) -> Vec<Plot>); 6] = [
+    let sweeps: [(&str, Sweep); 6] = [
         ("depth", opens::depth),
         ("rules", opens::rules),
         ("links", opens::links),

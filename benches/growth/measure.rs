@@ -59,6 +59,9 @@ pub(crate) type Job<'a> = Box<dyn FnMut() + 'a>;
 /// How long a batch takes, roughly.
 const BATCH_SECONDS: f64 = 400e-6;
 
+/// What is done once in a turn.
+const LONG_SECONDS: f64 = 10e-3;
+
 /// The time of each job as a ratio to the median of the first.
 pub(crate) fn in_turns(mut jobs: Vec<Job<'_>>, clock: Clock, rounds: usize) -> Vec<Spread> {
     let time = |job: &mut Job<'_>, count: u32| {
@@ -70,7 +73,8 @@ pub(crate) fn in_turns(mut jobs: Vec<Job<'_>>, clock: Clock, rounds: usize) -> V
     };
     let batch = |job: &mut Job<'_>| {
         let once = (0..3).map(|_| time(job, 1)).fold(f64::INFINITY, f64::min);
-        (BATCH_SECONDS / once).clamp(1.0, 1000.0) as u32
+        let least = if once < LONG_SECONDS { 2.0 } else { 1.0 };
+        (BATCH_SECONDS / once).clamp(least, 1000.0) as u32
     };
     let batches: Vec<u32> = jobs.iter_mut().map(batch).collect();
     let mut times: Vec<Vec<f64>> = jobs.iter().map(|_| Vec::with_capacity(rounds)).collect();

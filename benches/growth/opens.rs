@@ -14,6 +14,9 @@ use crate::plot::{Plot, Scale, lines};
 
 const ROUNDS: usize = 151;
 
+/// A rule of a kind, by its number.
+type Written = fn(usize) -> String;
+
 /// Twenty rules as a project has them.
 const TWENTY: [&str; 20] = [
     ".env",
@@ -95,7 +98,7 @@ pub(crate) fn rules(effort: Effort) -> Vec<Plot> {
     const PATH: &str = "src/module/part/file.txt";
     let (_folder, root) = folder();
     place(&root.join(PATH));
-    let kinds: [(&str, fn(usize) -> String); 5] = [
+    let kinds: [(&str, Written); 5] = [
         ("names: secret-7", |index| format!("secret-{index}")),
         ("endings: *.x7", |index| format!("*.x{index}")),
         ("inside: *k7k*", |index| format!("*k{index}k*")),

@@ -19,22 +19,23 @@ pub(crate) const CHILD: &str = "walk-and-tell";
 const COUNTS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const ROUNDS: usize = 9;
 
+/// Makes a tree of so many entries.
+type Maker = fn(&Path, usize);
 type Walker = fn(&Path, &mut dyn FnMut());
 const WALKERS: [(&str, Walker); 2] = [("cap-roots", held), ("std::fs", plain)];
 
 pub(crate) fn walk(effort: Effort) -> Vec<Plot> {
-    let memory = Path::new("/dev/shm");
-    let folder =
-        tempfile::Builder::new().prefix("cap-roots-growth-").tempdir_in(if memory.is_dir() { memory } else { Path::new(".") });
-    let folder = folder.unwrap();
+    let memory = PathBuf::from("/dev/shm");
+    let place = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let folder = tempfile::Builder::new().prefix("cap-roots-growth-").tempdir_in(place).unwrap();
     let base = fs::canonicalize(folder.path()).unwrap();
     let counts = if effort.quick { &COUNTS[..2] } else { &COUNTS[..] };
-    let shapes: [(&str, fn(&Path, usize)); 2] = [("tree", tree), ("one directory", flat)];
+    let shapes: [(&str, Maker); 2] = [("tree", tree), ("one directory", flat)];
     let made: Vec<(&str, Vec<PathBuf>)> = shapes
         .iter()
         .map(|(shape, make)| {
             let at = |count: &usize| {
-                let at = base.join(format!("{}{count}", &shape[..1]));
+                let at = base.join(format!("{shape} {count}"));
                 make(&at, *count);
                 at
             };

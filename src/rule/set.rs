@@ -77,18 +77,28 @@ pub(crate) struct Rules {
 #[derive(Default)]
 pub(crate) struct Sets {
     known: HashMap<(Vec<Rule>, Access), Rules>,
+    /// The last one of rules that were given without more: most roots have the rules for all, and these need not be compared each time.
+    last: Option<(Arc<[Rule]>, Rules)>,
 }
 
 impl Sets {
-    /// As [`Rules::new`].
-    pub(crate) fn of(&mut self, rules: impl IntoIterator<Item = Rule>, ceiling: Access) -> Rules {
-        let key = (rules.into_iter().collect::<Vec<_>>(), ceiling);
-        if let Some(rules) = self.known.get(&key) {
-            return rules.clone();
+    /// As [`Rules::new`] of the rules and `more`.
+    pub(crate) fn of(&mut self, rules: &Arc<[Rule]>, more: Vec<Rule>, ceiling: Access) -> Rules {
+        let plain = more.is_empty() && ceiling == Access::Write;
+        match &self.last {
+            Some((last, set)) if plain && Arc::ptr_eq(last, rules) => return set.clone(),
+            _ => {}
         }
-        let rules = Rules::new(key.0.iter().cloned(), ceiling);
-        self.known.insert(key, rules.clone());
-        rules
+        let key = (rules.iter().cloned().chain(more).collect::<Vec<_>>(), ceiling);
+        let set = match self.known.get(&key) {
+            Some(set) => set.clone(),
+            None => Rules::new(key.0.iter().cloned(), ceiling),
+        };
+        self.known.insert(key, set.clone());
+        if plain {
+            self.last = Some((Arc::clone(rules), set.clone()));
+        }
+        set
     }
 }
 
