@@ -43,29 +43,30 @@ impl Authority {
         self.no_delete
     }
 
-    pub(crate) fn limit(mut self, access: Access) -> Self {
+    fn limit(mut self, access: Access) -> Self {
         self.access = self.access.min(access);
         self
     }
 
-    pub(crate) fn without_delete(mut self) -> Self {
-        self.no_delete = true;
-        self
-    }
-
-    pub(crate) fn until(mut self, deadline: Option<Deadline>) -> Self {
+    fn until(mut self, deadline: Option<Deadline>) -> Self {
         self.deadline = Deadline::earlier(self.deadline, deadline);
-        self
-    }
-
-    pub(crate) fn while_not(mut self, cancelled: Arc<AtomicBool>) -> Self {
-        self.cancelled.push(cancelled);
         self
     }
 
     pub(crate) fn watched(mut self, watch: Watch) -> Self {
         self.watch = watch;
         self
+    }
+
+    /// With what was taken away from its whole set.
+    pub(crate) fn on(self, terms: &Terms) -> Self {
+        let mut less = self.limit(terms.access).until(terms.deadline);
+        less.no_delete |= terms.no_delete;
+        less.cancelled.extend_from_slice(&terms.cancelled);
+        match &terms.watch {
+            Some(watch) => less.watched(watch.clone()),
+            None => less,
+        }
     }
 
     /// Whether an entry may go from here to there by a rename. From a grant without deletion it would be taken away; and handles that were opened
@@ -132,6 +133,48 @@ impl Authority {
     }
 }
 
+/// What is taken away from all authorities of a set alike (ACCESS-SHRINKS). It is applied to the one that is used, so that narrowing a set costs
+/// the same however many roots it has.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    access: Access,
+    no_delete: bool,
+    deadline: Option<Deadline>,
+    cancelled: Vec<Arc<AtomicBool>>,
+    /// Who is told, where that is not whom the set was made with.
+    watch: Option<Watch>,
+}
+
+impl Default for Terms {
+    /// Takes nothing away.
+    fn default() -> Self {
+        Self { access: Access::Write, no_delete: false, deadline: None, cancelled: Vec::new(), watch: None }
+    }
+}
+
+impl Terms {
+    pub(crate) fn limit(self, access: Access) -> Self {
+        Self { access: self.access.min(access), ..self }
+    }
+
+    pub(crate) fn without_delete(self) -> Self {
+        Self { no_delete: true, ..self }
+    }
+
+    pub(crate) fn until(self, deadline: Option<Deadline>) -> Self {
+        Self { deadline: Deadline::earlier(self.deadline, deadline), ..self }
+    }
+
+    pub(crate) fn while_not(mut self, cancelled: Arc<AtomicBool>) -> Self {
+        self.cancelled.push(cancelled);
+        self
+    }
+
+    pub(crate) fn watched(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+}
+
 /// An operation under way, counted by the lease.
 #[must_use = "it counts until it is dropped"]
 pub(crate) struct UnderWay {
@@ -175,7 +218,7 @@ mod tests {
     fn what_may_pass_from_root_to_root() {
         let (free, other, kept, timed) =
             (of(|grant| grant), of(|grant| grant), of(Grant::no_delete), of(|grant| grant.expires_in(HOUR)));
-        let less = free.clone().without_delete();
+        let less = free.clone().on(&Terms::default().without_delete());
         for (from, to, entry, tree) in [
             (&free, &other, true, true),
             (&less, &free, true, true),
@@ -196,10 +239,10 @@ mod tests {
     fn unconditional_is_without_any_condition() {
         let free = of(|grant| grant);
         assert!(free.is_unconditional());
-        assert!(!free.clone().limit(Access::Read).is_unconditional());
-        assert!(!free.clone().without_delete().is_unconditional());
-        assert!(!free.clone().until(Deadline::after(HOUR)).is_unconditional());
-        assert!(!free.clone().while_not(Arc::default()).is_unconditional());
+        let on = |shape: fn(Terms) -> Terms| free.clone().on(&shape(Terms::default())).is_unconditional();
+        assert!(on(|terms| terms) && on(|terms| terms.watched(Watch::default())));
+        assert!(!on(|terms| terms.limit(Access::Read)) && !on(Terms::without_delete));
+        assert!(!on(|terms| terms.until(Deadline::after(HOUR))) && !on(|terms| terms.while_not(Arc::default())));
         assert!(!of(|grant| grant.rule(".env", Access::None)).is_unconditional());
         let folder = tempfile::tempdir().unwrap();
         let picky = Roots::builder().root(folder.path(), Access::Write).refuse_hard_links().open().unwrap();
@@ -210,7 +253,10 @@ mod tests {
     fn an_authority_tells_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let free = Roots::builder().root(folder.path(), Access::Write).open().unwrap().place_of_first().authority;
-        assert_eq!((free.no_delete(), free.clone().without_delete().no_delete(), free.state()), (false, true, State::Held));
+        assert_eq!(
+            (free.no_delete(), free.clone().on(&Terms::default().without_delete()).no_delete(), free.state()),
+            (false, true, State::Held)
+        );
         std::fs::remove_dir(folder.path()).unwrap();
         assert_eq!(free.state(), State::Absent);
         free.root.shared.lease.revoke();

@@ -2,6 +2,7 @@
 //!
 //! May touch: `ambient`, once, in [`Builder::open`]. What is given here is authority; nothing of it comes from a client.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,14 +12,17 @@ use crate::ambient;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::grant::Grant;
 use crate::identity::Identity;
-use crate::nesting::nest;
+use crate::nesting::{Directories, nest};
 use crate::observe::{Observer, Watch};
 use crate::opened::Opened;
 use crate::path::host::HostPath;
+use crate::path::region::{Region, Same};
+use crate::path::routes::{Route, Routes, Start};
+use crate::path::style::PathStyle;
 use crate::path::uri::RootName;
 use crate::root::Shared;
 use crate::roots::Roots;
-use crate::rule::Rule;
+use crate::rule::{Rule, Sets};
 
 /// Largest file that is read whole, in bytes, unless the builder says otherwise.
 pub(crate) const READ_LIMIT: u64 = 64 * 1024 * 1024;
@@ -149,13 +153,15 @@ impl Builder {
     /// or used twice, the same directory twice, a rule that cannot be read, or a root that holds a file of [`Builder::keep_outside`]. An error
     /// on the way to such a file names its path.
     pub fn open(self) -> Result<Roots> {
-        let everywhere = read_rules(&self.rules)?;
+        let everywhere: Arc<[Rule]> = read_rules(&self.rules)?.into();
         let mut opened: Vec<Opened> = Vec::with_capacity(self.grants.len());
         let mut names = Names::reserved(&self.grants)?;
         for (position, grant) in self.grants.into_iter().enumerate() {
             let name = names.next(&grant)?;
-            let mut rules = everywhere.clone();
-            rules.extend(read_rules(&grant.rules)?);
+            let rules = match grant.rules.is_empty() {
+                true => Arc::clone(&everywhere),
+                false => everywhere.iter().cloned().chain(read_rules(&grant.rules)?).collect(),
+            };
             let subject = Subject::Root(name.as_str().to_owned());
             let root = Opened::open(name, grant, position, rules).map_err(|error| error.on(subject))?;
             match opened.iter_mut().find(|other| root.grant.unless_granted && root.is(other)) {
@@ -171,6 +177,7 @@ impl Builder {
                 .on(Subject::Root(root.name.as_str().to_owned()))
                 .advise("move that file, or grant another directory"));
         }
+        let directories = Directories::of(&opened);
         if self.from_client {
             let kept = match ambient::home().map(|home| ambient::passed(&home)) {
                 Some(Ok(passed)) => passed.all,
@@ -178,18 +185,18 @@ impl Builder {
                 // A home that is not there is nobody's.
                 Some(Err(_)) | None => Vec::new(),
             };
-            opened.iter().try_for_each(|root| root.check_from_client(&kept, &opened))?;
+            opened.iter().try_for_each(|root| root.check_from_client(&kept, &directories))?;
             outside.extend(kept);
         }
-        let mut nested = nest(&opened)?;
+        let mut nested = nest(&directories)?;
         for (root, nested) in opened.iter().zip(&mut nested) {
-            nested.through = opened.iter().find(|other| root.is_named_through(other)).map(|other| other.name.as_str().to_owned());
+            nested.through = directories.names(root).map(|other| other.name.as_str().to_owned());
             if self.from_client {
                 nested.ceiling = nested.ceiling.min(root.ceiling_from_above());
             }
         }
         // Who may write where a directory would appear could choose what appears there: such a root stays absent.
-        let chosen: Vec<bool> = opened.iter().map(|root| opened.iter().any(|outer| root.can_be_planted_in(outer))).collect();
+        let chosen: Vec<bool> = opened.iter().map(|root| directories.can_be_planted(root)).collect();
         let shared = Arc::new(Shared {
             watch: Watch::by(self.observer),
             without_openat2: self.without_openat2,
@@ -199,8 +206,9 @@ impl Builder {
             outside,
             ..Shared::default()
         });
+        let mut sets = Sets::default();
         let made = opened.into_iter().zip(nested).zip(chosen);
-        let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &shared));
+        let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &mut sets, &shared));
         let roots = roots.collect();
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))
@@ -226,12 +234,17 @@ fn read_rules(rules: &[(String, Access)]) -> Result<Vec<Rule>> {
 
 /// A host path as a rule would match nothing, since rules start at the top of a root: said at start instead of protecting nothing.
 fn check_rules(rules: &[(String, Access)], opened: &[Opened]) -> Result<()> {
-    let all = opened.iter().flat_map(|root| &root.grant.rules).chain(rules);
-    for (glob, _) in all {
+    let route = |root: &Opened| {
+        let texts = [Some(root.given.as_path()), root.directory.as_ref().ok().map(|found| found.canonical.as_path())];
+        let paths = texts.into_iter().flatten().filter_map(HostPath::from_disk).filter(|path| path.depth() > 0);
+        Route { name: root.name.clone(), spellings: paths.collect(), region: Region::default() }
+    };
+    let routes = Routes::new(opened.iter().map(route).collect());
+    for (glob, _) in opened.iter().flat_map(|root| &root.grant.rules).chain(rules) {
         let Some(path) = HostPath::from_disk(Path::new(glob)) else { continue };
-        let holds = |root: &Path| HostPath::from_disk(root).is_some_and(|root| root.depth() > 0 && path.below(&root).is_some());
-        let below = |root: &Opened| holds(&root.given) || root.directory.as_ref().is_ok_and(|found| holds(&found.canonical));
-        if opened.iter().any(below) {
+        let start = Start::Host(path.anchor().clone());
+        let around = routes.around(&start, path.names(), Same::AsItIs(PathStyle::host()));
+        if around.flat_map(|(_, root)| &root.spellings).any(|root| path.below(root).is_some()) {
             let detail = Detail::Rule("a slash at its beginning is the top of each root, and this is a path of the host");
             return Err(Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Typed(glob.clone())));
         }
@@ -241,23 +254,25 @@ fn check_rules(rules: &[(String, Access)], opened: &[Opened]) -> Result<()> {
 
 /// Hands out names: given ones as they are, default ones numbered.
 struct Names {
-    taken: Vec<RootName>,
+    taken: HashSet<RootName>,
+    /// The last number that a name got.
+    numbers: HashMap<RootName, usize>,
 }
 
 impl Names {
     /// Given names come first, so that no default name takes one away.
     fn reserved(grants: &[Grant]) -> Result<Self> {
-        let mut taken = Vec::new();
+        let mut taken = HashSet::new();
         for text in grants.iter().filter_map(|grant| grant.name.as_ref()) {
             match RootName::parse(text) {
-                Some(name) if !taken.contains(&name) => taken.push(name),
+                Some(name) if taken.insert(name.clone()) => {}
                 _ => {
                     let error = Error::detailed(ErrorKind::InvalidArgument, Detail::RootName);
                     return Err(error.on(Subject::Root(text.clone())));
                 }
             }
         }
-        Ok(Self { taken })
+        Ok(Self { taken, numbers: HashMap::new() })
     }
 
     fn next(&mut self, grant: &Grant) -> Result<RootName> {
@@ -268,12 +283,14 @@ impl Names {
         let absolute = ambient::absolute(&grant.path).unwrap_or_else(|_| grant.path.clone());
         let base = RootName::from_directory(&absolute.file_name().unwrap_or_default().to_string_lossy());
         let mut name = base.clone();
-        let mut count = 1;
-        while self.taken.contains(&name) {
-            count += 1;
-            name = base.numbered(count);
+        if self.taken.contains(&name) {
+            let number = self.numbers.entry(base.clone()).or_insert(1);
+            while self.taken.contains(&name) {
+                *number += 1;
+                name = base.numbered(*number);
+            }
         }
-        self.taken.push(name.clone());
+        self.taken.insert(name.clone());
         Ok(name)
     }
 }

@@ -129,21 +129,24 @@ impl Roots {
         let key = |(index, view): &(usize, View)| (*index, view.region.path().as_os_str().to_owned());
         selected.sort_by_cached_key(key);
         selected.dedup_by_key(|part| key(part));
-        let covered = |(index, view): &(usize, View)| {
-            let wider = |(other, wide): &(usize, View)| {
-                other == index && wide.region.key() != view.region.key() && wide.region.covers(&view.region)
+        // Only what is a part of the same view can be covered, and few hints lie in one.
+        let widest = |parts: &[(usize, View)]| {
+            let covered = |view: &View| {
+                parts.iter().any(|(_, wide)| wide.region.key() != view.region.key() && wide.region.covers(&view.region))
             };
-            selected.iter().any(wider)
+            parts.iter().map(|(_, view)| view).filter(|view| !covered(view)).cloned().collect::<Vec<_>>()
         };
-        let views = selected.iter().filter(|part| !covered(part)).map(|(_, view)| view.clone());
+        let views = selected.chunk_by(|(one, _), (other, _)| one == other).flat_map(widest);
         Narrowed { roots: self.with_views(views.collect()), refused }
     }
 
     /// The views that one hint selects, by the index of the one that each is a part of.
     fn select(&self, hint: &Hint) -> Result<Vec<(usize, View)>> {
         let whole = |one| {
-            let views = self.views().iter().enumerate().filter(|(_, view)| view.lies_in(&hint.path, one));
-            let whole: Vec<_> = views.map(|(index, view)| (index, view.clone())).collect();
+            let below =
+                self.routes().below(&hint.path, one).into_iter().filter_map(|index| Some((index, self.views().get(index)?)));
+            let whole = below.filter(|(_, view)| view.lies_in(&hint.path, one));
+            let whole: Vec<_> = whole.map(|(index, view)| (index, view.clone())).collect();
             Some(whole).filter(|whole| !whole.is_empty())
         };
         let [as_it_is, in_any_form] = Same::ways(PathStyle::host());
@@ -164,7 +167,7 @@ impl Roots {
         if fit.path.is_empty() {
             return Ok(None);
         }
-        let region = open::region(view.place(), fit.path)?;
+        let region = open::region(self.place(view), fit.path)?;
         Ok(Some((fit.route, View { authority: view.authority.clone(), region })))
     }
 }

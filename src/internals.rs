@@ -95,7 +95,8 @@ impl Rules {
     /// As [`Rules::new`].
     pub fn above<'a>(rules: impl IntoIterator<Item = (&'a str, Access)>, names: &[&str]) -> Result<Self> {
         let names = relative(names);
-        let seen = read(rules)?.iter().filter_map(|rule| rule.seen_from_above(&names)).collect();
+        let rules = read(rules)?;
+        let seen = rules.iter().filter_map(|rule| rule.seen_from_above(&names));
         Ok(Self(rule::Rules::new(seen, Access::Write)))
     }
 

@@ -12,12 +12,12 @@ use crate::clock::Deadline;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::grant::Grant;
 use crate::identity::Identity;
-use crate::nesting::Nested;
+use crate::nesting::{Directories, Nested};
 use crate::path::host::HostPath;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
 use crate::root::{Held, Pending, Presence, Root, Shared};
-use crate::rule::{Rule, Rules};
+use crate::rule::{Rule, Rules, Sets};
 
 pub(crate) struct Opened {
     pub(crate) name: RootName,
@@ -30,13 +30,13 @@ pub(crate) struct Opened {
     pub(crate) directory: std::result::Result<ambient::Found, Option<ambient::Missing>>,
     pub(crate) ancestors: Vec<Identity>,
     /// The directories that hold the links by which it is named, and those above them; none where it is not known.
-    links_in: Option<Vec<Identity>>,
-    /// Rules that hold in this root for its own sake. The ones for all roots come first.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) links_in: Option<Vec<Identity>>,
+    /// Rules that hold in this root for its own sake. The ones for all roots come first; where it has no others, they are shared.
+    pub(crate) rules: Arc<[Rule]>,
 }
 
 impl Opened {
-    pub(crate) fn open(name: RootName, grant: Grant, position: usize, rules: Vec<Rule>) -> Result<Self> {
+    pub(crate) fn open(name: RootName, grant: Grant, position: usize, rules: Arc<[Rule]>) -> Result<Self> {
         let from_io = |error: io::Error| match error.kind() {
             io::ErrorKind::NotADirectory => {
                 Error::detailed(ErrorKind::NotADirectory, Detail::NotADirectoryRoot).advise("name a directory")
@@ -98,7 +98,7 @@ impl Opened {
     }
 
     /// Whether a client can be trusted with it; `kept` are the home directory and those above it.
-    pub(crate) fn check_from_client(&self, kept: &[Identity], all: &[Opened]) -> Result<()> {
+    pub(crate) fn check_from_client(&self, kept: &[Identity], directories: &Directories<'_>) -> Result<()> {
         let refuse = |detail| {
             let error = Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Root(self.name.as_str().to_owned()));
             Err(error.advise("open a directory further down"))
@@ -108,7 +108,7 @@ impl Opened {
             return refuse(Detail::TooWide);
         }
         // Where the way to it is not known, it may lead through anything.
-        if self.directory.is_ok() && self.links_in.is_none() || all.iter().any(|other| self.is_named_through(other)) {
+        if self.directory.is_ok() && self.links_in.is_none() || directories.names(self).is_some() {
             return refuse(Detail::ThroughRoot);
         }
         Ok(())
@@ -116,12 +116,12 @@ impl Opened {
 
     /// What rules that match at any depth leave of a directory by the names above it, and its own.
     pub(crate) fn ceiling_from_above(&self) -> Access {
-        let rules = self.rules.iter().filter(|rule| rule.is_at_any_depth()).cloned().collect();
+        let rules = self.rules.iter().filter(|rule| rule.is_at_any_depth()).cloned();
         let names = self.real_path().map_or_else(RelPath::default, |real| RelPath::from_disk(&real));
         Rules::new(rules, Access::Write).level(&names).as_dir
     }
 
-    pub(crate) fn into_root(self, nested: Nested, chosen: bool, shared: &Arc<Shared>) -> Root {
+    pub(crate) fn into_root(self, nested: Nested, chosen: bool, sets: &mut Sets, shared: &Arc<Shared>) -> Root {
         let real = self.real_path().unwrap_or_else(|| self.given.clone());
         let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
         let mut also = |canonical: &Path| {
@@ -139,14 +139,13 @@ impl Opened {
             }
             Err(_) => Err(None),
         };
-        let mut rules = self.rules;
-        rules.extend(nested.rules);
+        let rules = sets.of(&self.rules, nested.rules, nested.ceiling);
         Root {
             name: self.name,
             access: self.grant.access,
             no_delete: self.grant.no_delete,
             deadline: self.grant.expires_in.and_then(Deadline::after),
-            rules: Rules::new(rules, nested.ceiling),
+            rules,
             given: self.given,
             real,
             spellings,

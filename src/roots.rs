@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use camino::Utf8Path;
 
 use crate::access::{Access, End, Operation};
-use crate::authority::Authority;
+use crate::authority::{Authority, Terms};
 use crate::builder::Builder;
 use crate::clock::Deadline;
 use crate::decide::{Facts, decide};
@@ -28,10 +28,11 @@ use crate::ops::rename::Way;
 use crate::ops::walk::{self, Walk};
 use crate::ops::{attributes, make, open, read_link, rehearse, remove, rename, stat, write};
 use crate::path::host::HostPath;
-use crate::path::locate::{Form, Located as Fit, Route, locate};
+use crate::path::locate::{Form, Located as Fit, locate};
 use crate::path::location::Location;
 use crate::path::region::Region;
 use crate::path::relative::RelPath;
+use crate::path::routes::{Route, Routes};
 use crate::path::style::PathStyle;
 use crate::path::uri;
 use crate::root::{Place, Root, Shared};
@@ -58,24 +59,25 @@ pub struct Roots {
 }
 
 struct Inner {
-    views: Vec<View>,
-    routes: Vec<Route>,
-    home: Option<HostPath>,
+    seen: Arc<Seen>,
+    /// What was taken away from all of it.
+    terms: Terms,
     shared: Arc<Shared>,
     watch: Watch,
 }
 
-/// What this set may do in one root, and the part of it that it sees.
+/// What sets have in common that see the same.
+struct Seen {
+    views: Vec<View>,
+    routes: Routes,
+    home: Option<HostPath>,
+}
+
+/// What may be done in one root, before what the set's terms take away, and the part of it that is seen.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(crate) authority: Authority,
     pub(crate) region: Region,
-}
-
-impl View {
-    pub(crate) fn place(&self) -> Place {
-        Place::of(self.authority.clone(), &self.region)
-    }
 }
 
 /// A path, led by its text to a place.
@@ -94,38 +96,41 @@ impl Roots {
     pub(crate) fn new(roots: Vec<Root>, home: Option<HostPath>, shared: Arc<Shared>) -> Self {
         let view = |root| View { authority: Authority::of(Arc::new(root)), region: Region::default() };
         let watch = shared.watch.clone();
-        Self::of(roots.into_iter().map(view).collect(), home, shared, watch)
-    }
-
-    fn of(views: Vec<View>, home: Option<HostPath>, shared: Arc<Shared>, watch: Watch) -> Self {
-        let route = |view: &View| {
-            let root = &view.authority.root;
-            Route { name: root.name.clone(), spellings: root.spellings.clone(), region: view.region.clone() }
-        };
-        let routes = views.iter().map(route).collect();
-        Self { inner: Arc::new(Inner { views, routes, home, shared, watch }) }
+        let seen = Seen::new(roots.into_iter().map(view).collect(), home);
+        Self { inner: Arc::new(Inner { seen, terms: Terms::default(), shared, watch }) }
     }
 
     /// Parse and locate: the first two steps of every operation.
     fn locate(&self, text: &str) -> Result<Located> {
         let (view, Fit { path, form, .. }) = self.fit(Location::parse(text, PathStyle::host())?)?;
-        Ok(Located { place: view.place(), path, form })
+        Ok(Located { place: self.place(view), path, form })
     }
 
     pub(crate) fn fit(&self, location: Location) -> Result<(&View, Fit), ErrorKind> {
-        let Inner { views, routes, home, .. } = &*self.inner;
+        let Seen { views, routes, home } = &*self.inner.seen;
         let present = |view: usize| views.get(view).is_some_and(|view| view.authority.root.held().is_some());
         let fit = locate(routes, home.as_ref(), present, location)?;
         Ok((views.get(fit.route).ok_or(ErrorKind::OutsideRoots)?, fit))
     }
 
     pub(crate) fn views(&self) -> &[View] {
-        &self.inner.views
+        &self.inner.seen.views
+    }
+
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.inner.seen.routes
+    }
+
+    /// What this set may do in one of its views.
+    pub(crate) fn place(&self, view: &View) -> Place {
+        Place::of(view.authority.clone().on(&self.inner.terms), &view.region)
     }
 
     /// The same set with these views in place of its own.
     pub(crate) fn with_views(&self, views: Vec<View>) -> Self {
-        Self::of(views, self.inner.home.clone(), Arc::clone(&self.inner.shared), self.inner.watch.clone())
+        let Inner { seen, terms, shared, watch } = &*self.inner;
+        let seen = Seen::new(views, seen.home.clone());
+        Self { inner: Arc::new(Inner { seen, terms: terms.clone(), shared: Arc::clone(shared), watch: watch.clone() }) }
     }
 
     /// Text in, result out: every method with one path goes through here.
@@ -239,7 +244,7 @@ impl Roots {
 
     /// The roots, in the operator's order.
     pub fn list(&self) -> impl Iterator<Item = RootInfo> {
-        self.inner.views.iter().map(|view| RootInfo::new(view.place()))
+        self.views().iter().map(|view| RootInfo::new(self.place(view)))
     }
 
     /// The same set, narrowed to one directory in one root: relative paths start there, and nothing outside of it is reached, be it by `..`,
@@ -250,7 +255,8 @@ impl Roots {
     /// As [every method](Roots#errors-of-every-method).
     pub fn within(&self, directory: impl AsRef<Utf8Path>) -> Result<Roots> {
         let view = self.on(directory, Operation::Within, |place, path| {
-            let authority = place.authority.clone();
+            // What was taken away from this set is taken away from the new one as well.
+            let authority = Authority::of(Arc::clone(&place.authority.root));
             open::real_names(place, path).map(|names| View { authority, region: Region::directory(names) })
         })?;
         Ok(self.with_views(vec![view]))
@@ -259,26 +265,26 @@ impl Roots {
     /// The same set with `access` at most.
     #[must_use]
     pub fn limit(&self, access: Access) -> Roots {
-        self.narrowed(|authority| authority.limit(access))
+        self.on_terms(|terms| terms.limit(access))
     }
 
     /// The same set, in which nothing is taken away: see [`Grant::no_delete`](crate::Grant::no_delete).
     #[must_use]
     pub fn without_delete(&self) -> Roots {
-        self.narrowed(Authority::without_delete)
+        self.on_terms(Terms::without_delete)
     }
 
     /// The same set for at most `time` from now; then it answers `expired`. The time counts while the machine sleeps.
     #[must_use]
     pub fn expiring_in(&self, time: Duration) -> Roots {
         let deadline = Deadline::after(time);
-        self.narrowed(|authority| authority.until(deadline))
+        self.on_terms(|terms| terms.until(deadline))
     }
 
     /// The same set until `flag` is set; then every operation, also one that is under way, ends with `cancelled` at its next check.
     #[must_use]
     pub fn until_cancelled(&self, flag: &Arc<AtomicBool>) -> Roots {
-        self.narrowed(|authority| authority.while_not(Arc::clone(flag)))
+        self.on_terms(|terms| terms.while_not(Arc::clone(flag)))
     }
 
     /// The same set, with this observer in place of the one that it has: for what is done by the set returned, and by all that is opened or narrowed from
@@ -287,14 +293,16 @@ impl Roots {
     #[must_use]
     pub fn observed_by(&self, observer: Arc<dyn Observer>) -> Roots {
         let watch = Watch::by(Some(observer));
-        let roots = self.narrowed(|authority| authority.watched(watch.clone()));
-        Self::of(roots.inner.views.clone(), self.inner.home.clone(), Arc::clone(&self.inner.shared), watch)
+        let Inner { seen, terms, shared, .. } = &*self.inner;
+        let terms = terms.clone().watched(watch.clone());
+        Self { inner: Arc::new(Inner { seen: Arc::clone(seen), terms, shared: Arc::clone(shared), watch }) }
     }
 
-    /// ACCESS-SHRINKS: `Authority` has no function that gives more.
-    fn narrowed(&self, narrow: impl Fn(Authority) -> Authority) -> Roots {
-        let view = |view: &View| View { authority: narrow(view.authority.clone()), region: view.region.clone() };
-        self.with_views(self.inner.views.iter().map(view).collect())
+    /// ACCESS-SHRINKS: `Terms` has no function that gives more.
+    fn on_terms(&self, narrow: impl FnOnce(Terms) -> Terms) -> Roots {
+        let Inner { seen, terms, shared, watch } = &*self.inner;
+        let (seen, shared, watch) = (Arc::clone(seen), Arc::clone(shared), watch.clone());
+        Self { inner: Arc::new(Inner { seen, terms: narrow(terms.clone()), shared, watch }) }
     }
 
     /// Takes the authority back, from this set and from its clones, what it was narrowed from and to, and all directories and files that were
@@ -314,11 +322,22 @@ impl Roots {
     }
 }
 
+impl Seen {
+    fn new(views: Vec<View>, home: Option<HostPath>) -> Arc<Self> {
+        let route = |view: &View| {
+            let root = &view.authority.root;
+            Route { name: root.name.clone(), spellings: root.spellings.clone(), region: view.region.clone() }
+        };
+        let routes = Routes::new(views.iter().map(route).collect());
+        Arc::new(Self { views, routes, home })
+    }
+}
+
 operations_on!(Roots);
 
 impl fmt::Debug for Roots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.inner.views.iter().map(|view| &view.authority.root)).finish()
+        f.debug_list().entries(self.views().iter().map(|view| &view.authority.root)).finish()
     }
 }
 
@@ -326,7 +345,7 @@ impl fmt::Debug for Roots {
 impl Roots {
     /// For tests of what is below.
     pub(crate) fn place_of_first(&self) -> Place {
-        self.inner.views.first().unwrap_or_else(|| panic!("no root")).place()
+        self.place(self.views().first().unwrap_or_else(|| panic!("no root")))
     }
 }
 
@@ -341,3 +360,37 @@ const _: fn() = || {
     sendable::<Walk>();
     sendable::<Error>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: rules that are compiled for each root.
+    #[test]
+    fn roots_with_the_same_rules_share_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let builder =
+            ["a", "b", "out", "out/a", "out/b"].into_iter().fold(Roots::builder().rule(".env", Access::None), |builder, name| {
+                std::fs::create_dir(folder.path().join(name)).unwrap();
+                builder.root(folder.path().join(name), Access::Write)
+            });
+        let roots = builder.open().unwrap();
+        let rules: Vec<_> = roots.views().iter().map(|view| &view.authority.root.rules).collect();
+        let shared = |one: usize, other: usize| rules[one].is_shared_with(rules[other]);
+        assert!(shared(0, 1) && shared(3, 4) && !shared(0, 2) && !shared(0, 3) && !shared(2, 3));
+    }
+
+    /// Catches: a set for one call that costs something for each of its roots, and one that takes nothing away.
+    #[test]
+    fn a_narrowed_set_is_no_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::builder().root(folder.path(), Access::Write).open().unwrap();
+        let flag = Arc::new(AtomicBool::new(false));
+        let narrowed = roots.limit(Access::Read).without_delete().expiring_in(Duration::from_secs(60)).until_cancelled(&flag);
+        assert!(Arc::ptr_eq(&roots.inner.seen, &narrowed.inner.seen));
+        let authority = narrowed.place_of_first().authority;
+        assert!((authority.access(), authority.no_delete()) == (Access::Read, true) && authority.time_left().is_some());
+        flag.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!((authority.check(), roots.place_of_first().authority.check()), (Err(ErrorKind::Cancelled), Ok(())));
+    }
+}

@@ -10,8 +10,8 @@ use crate::path::relative::{RelPath, Step};
 use crate::path::style::PathStyle;
 
 /// Where an absolute path starts.
-#[derive(Clone, PartialEq, Eq)]
-enum Anchor {
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Anchor {
     /// `/`.
     Slash,
     /// `C:\`, the letter in upper case.
@@ -61,8 +61,11 @@ impl HostPath {
         }
     }
 
+    pub(crate) fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
     /// The names behind the start.
-    #[cfg(feature = "internals")]
     pub(crate) fn names(&self) -> &RelPath {
         &self.rest
     }

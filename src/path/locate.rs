@@ -6,19 +6,10 @@
 use crate::error::ErrorKind;
 use crate::path::host::HostPath;
 use crate::path::location::Location;
-use crate::path::region::{Region, Same};
+use crate::path::region::Same;
 use crate::path::relative::RelPath;
+use crate::path::routes::{Routes, Start};
 use crate::path::style::PathStyle;
-use crate::path::uri::RootName;
-
-/// What routing knows of a root, or of a part of one.
-pub(crate) struct Route {
-    pub(crate) name: RootName,
-    /// The root's path as given and in canonical form.
-    pub(crate) spellings: Vec<HostPath>,
-    /// What of it is seen.
-    pub(crate) region: Region,
-}
 
 /// How the caller wrote the path, so that answers can speak the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +33,7 @@ pub(crate) struct Located {
 /// Picks the root. `home` is the home directory of whoever runs the program. `present` tells whether a root's directory is there: where
 /// one is missing inside another, its place is the outer one's, whose access is the same or less.
 pub(crate) fn locate(
-    routes: &[Route],
+    routes: &Routes,
     home: Option<&HostPath>,
     present: impl Fn(usize) -> bool,
     location: Location,
@@ -53,10 +44,11 @@ pub(crate) fn locate(
     match location {
         Location::Relative(path) => locate_relative(routes, path),
         Location::Named(name, path) => {
+            let start = Start::Root(name);
             let named = |one| {
-                let named = routes.iter().enumerate().filter(|(_, route)| route.name == name);
-                let fits = named.filter_map(|(route, of)| Some((route, of.region.strip(&path, one)?)));
-                fits.min_by_key(|(_, rest)| rest.climbs_above(0))
+                let fits =
+                    routes.around(&start, &path, one).filter_map(|(index, of)| Some((index, of.region.strip(&path, one)?)));
+                fits.min_by_key(|(index, rest)| (rest.climbs_above(0), *index))
             };
             let (route, path) = Same::ways(PathStyle::host()).into_iter().find_map(named).ok_or(ErrorKind::OutsideRoots)?;
             Ok(Located { route, path, form: Form::Named })
@@ -67,28 +59,30 @@ pub(crate) fn locate(
 }
 
 /// From the first directory; where only files are seen, the file of that name.
-fn locate_relative(routes: &[Route], path: RelPath) -> Result<Located, ErrorKind> {
-    let located = |route, path| Located { route, path, form: Form::Relative };
-    if let Some(route) = routes.iter().position(|route| route.region.only().is_none()) {
-        return Ok(located(route, path));
+fn locate_relative(routes: &Routes, path: RelPath) -> Result<Located, ErrorKind> {
+    let located = |(route, path)| Located { route, path, form: Form::Relative };
+    if let Some(route) = routes.first_directory() {
+        return Ok(located((route, path)));
     }
     let file = |one| {
-        let mut files = routes.iter().enumerate();
-        files.find_map(|(route, of)| Some(located(route, of.region.admit(path.clone(), one)?)))
+        let files = routes.around(&Start::File, &path, one);
+        files.filter_map(|(route, of)| Some((route, of.region.admit(path.clone(), one)?))).min_by_key(|(route, _)| *route)
     };
-    Same::ways(PathStyle::host()).into_iter().find_map(file).ok_or(ErrorKind::OutsideRoots)
+    Same::ways(PathStyle::host()).into_iter().find_map(file).map(located).ok_or(ErrorKind::OutsideRoots)
 }
 
 /// The root whose spelling the path lies below; where none fits as it is, one that fits in another Unicode form.
-fn locate_host(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath) -> Result<Located, ErrorKind> {
+fn locate_host(routes: &Routes, present: impl Fn(usize) -> bool, path: &HostPath) -> Result<Located, ErrorKind> {
     let ways = Same::ways(PathStyle::host());
-    ways.into_iter().find_map(|one| deepest(routes, &present, path, one)).ok_or(ErrorKind::OutsideRoots)
+    let start = Start::Host(path.anchor().clone());
+    ways.into_iter().find_map(|one| deepest(routes, &start, &present, path, one)).ok_or(ErrorKind::OutsideRoots)
 }
 
 /// The deepest root of those that fit. Where the rest of the path climbs out of it by text (`INNER/../x`), an outer
 /// root is preferred: it may well hold the place that is meant.
-fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath, one: Same) -> Option<Located> {
-    let fits = routes.iter().enumerate().flat_map(|(index, route)| route.spellings.iter().map(move |at| (index, route, at)));
+fn deepest(routes: &Routes, start: &Start, present: impl Fn(usize) -> bool, path: &HostPath, one: Same) -> Option<Located> {
+    let around = routes.around(start, path.names(), one);
+    let fits = around.flat_map(|(index, route)| route.spellings.iter().map(move |at| (index, route, at)));
     fits.filter_map(|(index, route, spelling)| {
         Some((index, spelling.depth(), route.region.strip(&one.below(path, spelling)?, one)?))
     })
@@ -99,21 +93,24 @@ fn deepest(routes: &[Route], present: impl Fn(usize) -> bool, path: &HostPath, o
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::style::PathStyle;
+    use crate::path::region::Region;
+    use crate::path::routes::Route;
+    use crate::path::uri::RootName;
 
     fn host(text: &str) -> HostPath {
         HostPath::parse(text, PathStyle::Unix).ok().flatten().unwrap()
     }
 
-    fn routes() -> Vec<Route> {
-        [("ws", vec!["/srv/demo/ws", "/srv/demo/wslink"]), ("inner", vec!["/srv/demo/ws/in"]), ("all", vec!["/srv"])]
-            .into_iter()
-            .map(|(name, spellings)| Route {
-                name: RootName::parse(name).unwrap(),
-                spellings: spellings.into_iter().map(host).collect(),
-                region: Region::default(),
-            })
-            .collect()
+    fn routes() -> Routes {
+        let routes =
+            [("ws", vec!["/srv/demo/ws", "/srv/demo/wslink"]), ("inner", vec!["/srv/demo/ws/in"]), ("all", vec!["/srv"])]
+                .into_iter()
+                .map(|(name, spellings)| Route {
+                    name: RootName::parse(name).unwrap(),
+                    spellings: spellings.into_iter().map(host).collect(),
+                    region: Region::default(),
+                });
+        Routes::new(routes.collect())
     }
 
     fn route(text: &str) -> Result<(usize, String), ErrorKind> {
@@ -160,7 +157,7 @@ mod tests {
     fn nothing_granted_nothing_reached() {
         for text in ["a", "/a", "root://a/b", "~"] {
             let location = Location::parse(text, PathStyle::Unix).unwrap();
-            assert_eq!(locate(&[], None, |_| true, location).unwrap_err(), ErrorKind::NoRoots);
+            assert_eq!(locate(&Routes::new(Vec::new()), None, |_| true, location).unwrap_err(), ErrorKind::NoRoots);
         }
     }
 }

@@ -3,7 +3,8 @@
 //! PURE-CORE: no I/O below this folder. What the text means on a disk is settled later, by `resolve`.
 //!
 //! `style` has the lexical rules of a platform as a value, `relative` the names below a root, `host` absolute paths, `uri` and `file_uri` the
-//! URI forms, `location` the forms a caller may use, `region` the part of a root that a set sees, `locate` the choice of a root by text.
+//! URI forms, `location` the forms a caller may use, `region` the part of a root that a set sees, `routes` the roots by what their
+//! paths begin with, `locate` the choice of a root by text.
 
 pub(crate) mod file_uri;
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub(crate) mod locate;
 pub(crate) mod location;
 pub(crate) mod region;
 pub(crate) mod relative;
+pub(crate) mod routes;
 pub(crate) mod style;
 pub(crate) mod uri;
 

@@ -3,6 +3,7 @@
 //! May touch: `host`, `relative`, `style`. No I/O: names are looked up from the root's handle at each operation, since a handle would follow a
 //! directory out of its grant.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use crate::path::host::HostPath;
@@ -26,6 +27,14 @@ impl Same {
         match self {
             Self::AsItIs(style) => style.same_os_name(a, b),
             Self::InAnyForm(style) => style.like_os_name(a, b),
+        }
+    }
+
+    /// What all names that are one have in common.
+    pub(crate) fn key(self, name: &OsStr) -> Cow<'_, OsStr> {
+        match self {
+            Self::AsItIs(style) => style.key_of_same(name),
+            Self::InAnyForm(style) => style.key_of_like(name),
         }
     }
 

@@ -61,6 +61,22 @@ impl PathStyle {
     pub(crate) fn like_os_name(self, a: &OsStr, b: &OsStr) -> bool {
         a == b || a.to_str().zip(b.to_str()).is_some_and(|(a, b)| self.like_name(a, b))
     }
+
+    /// What all names have in common that [`PathStyle::same_os_name`] takes for one, and no others.
+    pub(crate) fn key_of_same(self, name: &OsStr) -> Cow<'_, OsStr> {
+        match name.to_str() {
+            Some(text) if self == PathStyle::Windows => Cow::Owned(text.to_lowercase().into()),
+            _ => Cow::Borrowed(name),
+        }
+    }
+
+    /// The same for [`PathStyle::like_os_name`].
+    pub(crate) fn key_of_like(self, name: &OsStr) -> Cow<'_, OsStr> {
+        match name.to_str().map(composed) {
+            Some(Cow::Owned(text)) => Cow::Owned(self.key_of_same(text.as_ref()).into_owned()),
+            Some(Cow::Borrowed(_)) | None => self.key_of_same(name),
+        }
+    }
 }
 
 /// `name` in NFC (UAX #15).
@@ -131,6 +147,33 @@ mod tests {
         assert!(PathStyle::Unix.check_name(&"n".repeat(256)).is_err());
         assert!(PathStyle::Unix.check_name(&"é".repeat(128)).is_err());
         assert!(PathStyle::Windows.check_name(&"é".repeat(255)).is_ok());
+    }
+
+    /// Catches: a root that is not found by a name which is its own.
+    #[test]
+    fn names_that_are_one_have_one_key() {
+        let names = [
+            "a",
+            "A",
+            "caf\u{e9}",
+            "cafe\u{301}",
+            "CAF\u{c9}",
+            "\u{212a}",
+            "k",
+            "K",
+            "\u{130}",
+            "i\u{307}",
+            "\u{3a3}",
+            "\u{3c3}",
+        ];
+        for style in [PathStyle::Unix, PathStyle::Windows] {
+            for (one, other) in names.iter().flat_map(|one| names.map(|other| (OsStr::new(*one), OsStr::new(other)))) {
+                let said = (style.same_os_name(one, other), style.like_os_name(one, other));
+                let keys =
+                    (style.key_of_same(one) == style.key_of_same(other), style.key_of_like(one) == style.key_of_like(other));
+                assert_eq!(keys, said, "{style:?} {one:?} {other:?}");
+            }
+        }
     }
 
     #[test]

@@ -228,7 +228,7 @@ mod tests {
         }
         let mut matched = 0;
         for glob in GLOBS {
-            let pieces = [Piece::Name(tokens(glob).unwrap())];
+            let pieces = [Piece::Name(tokens(glob).unwrap().into())];
             let automaton = Automaton::new([&pieces[..]].into_iter());
             for name in names.iter().filter(|name| !name.is_empty()) {
                 let step = automaton.step(&automaton.start([1].into_iter()), OsStr::new(name));
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn patterns_stand_each_for_itself() {
         let pieces = |count: usize| {
-            let name = |index: usize| Piece::Name(tokens(&format!("n{index}")).unwrap());
+            let name = |index: usize| Piece::Name(tokens(&format!("n{index}")).unwrap().into());
             std::iter::once(Piece::Depth).chain((0..count).map(name)).collect::<Vec<_>>()
         };
         let patterns: Vec<_> = (0..40).map(|index| pieces(1 + index % 9)).collect();

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::Arc;
 
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
@@ -48,8 +49,8 @@ pub(crate) fn may_alias(name: &OsStr) -> bool {
     bytes.iter().any(|byte| !byte.is_ascii() || matches!(byte, b'~' | b':')) || bytes.ends_with(b".") || bytes.ends_with(b" ")
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Token {
     /// `*`
     Any,
     /// `?`
@@ -62,11 +63,11 @@ pub(super) enum Token {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Piece {
     /// `**`: any number of names.
     Depth,
-    Name(Vec<Token>),
+    Name(Arc<[Token]>),
 }
 
 /// The tokens of one name of a pattern; `None` for a bracket that is not closed, holds nothing, or a range that goes backwards.
@@ -141,6 +142,11 @@ pub(super) struct Name {
 
 impl Name {
     pub(super) fn new(name: &str) -> Self {
+        if name.is_ascii() {
+            // Composed already, and each folds to one.
+            let whole = name.chars().enumerate().map(|(index, c)| Some((index + 1, c))).collect();
+            return Self { chars: compared(name), whole, other: None };
+        }
         let mut read = Self { chars: Vec::new(), whole: Vec::new(), other: None };
         for c in name.nfc() {
             let start = read.chars.len();

@@ -17,7 +17,7 @@ fn rule(glob: &str, access: Access) -> Rule {
 }
 
 fn rules(globs: &[(&str, Access)]) -> Rules {
-    Rules::new(globs.iter().map(|(glob, access)| rule(glob, *access)).collect(), ALL)
+    Rules::new(globs.iter().map(|(glob, access)| rule(glob, *access)), ALL)
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn rules_are_told_as_they_are() {
 #[test]
 fn one_rule_is_one_whichever_way_it_is_written() {
     let (none, read) = (Access::None, Access::Read);
-    let like = |one: (&str, Access), other: (&str, Access)| rule(one.0, one.1).is_like(&rule(other.0, other.1));
+    let like = |one: (&str, Access), other: (&str, Access)| rule(one.0, one.1).shape() == rule(other.0, other.1).shape();
     assert!(like(("a/b", none), ("/a/b", none)) && like((".ENV", none), ("**/.env", none)));
     assert!(!like(("a/b", none), ("a/c", none)), "another pattern");
     assert!(!like(("a/b", none), ("a/b", read)), "another access");
