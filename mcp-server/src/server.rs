@@ -195,7 +195,8 @@ impl ServerHandler for Server {
             Ok(call) => call,
             Err(busy) => return Ok(tool_result(Err(busy)).into()),
         };
-        let answer = self.answer_call(request, context, &call).await;
+        // On the heap once: what the protocol library makes of a request is moved several times before it begins.
+        let answer = Box::pin(self.answer_call(request, context, &call)).await;
         call.answered(&answer);
         answer
     }
@@ -231,7 +232,7 @@ impl ServerHandler for Server {
             Ok(call) => call,
             Err(busy) => return Err(resources::refused(&self.context, &busy, &request.uri)),
         };
-        let answer = self.answer_read(request, context, &call).await;
+        let answer = Box::pin(self.answer_read(request, context, &call)).await;
         call.answered(&answer);
         answer
     }

@@ -4,20 +4,23 @@
 //! there is a place for a short one whatever hangs. A call gets all its places at once or none: it holds none while it waits, and no two
 //! calls can wait for each other.
 //!
-//! A call comes to a thread with its turn. The thread that gives a turn back goes on with a call that waited for it, so that nobody has to be
-//! woken while there is work.
+//! A call comes to a thread with its turn. A thread that is done with one goes on with the next: where there are as many at short calls as there
+//! are processors, and they get on, a call waits a moment for one of them. Waking one more for it would take longer than the call.
 
 mod waiting;
 
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cap_roots::Roots;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 use waiting::{Job, Queue, Waiting};
 
@@ -29,6 +32,10 @@ const FEWEST: usize = 2;
 const TOGETHER: usize = 256;
 /// The name of no root: for calls that name none.
 const UNNAMED: &str = "";
+
+/// How long a call waits for a thread that is at work, before it gets one of its own; and how long threads count as getting on since the last of
+/// their calls has ended.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// Most paths of one call that are looked at: no tool takes more.
 const PATHS: usize = 1_000;
@@ -86,6 +93,8 @@ struct Inner {
     /// What one root has.
     places: usize,
     roots: usize,
+    /// How many threads at short calls are enough, as long as they get on.
+    enough: usize,
     state: Mutex<State>,
     /// How many threads work.
     working: watch::Sender<usize>,
@@ -96,6 +105,10 @@ struct State {
     /// By root; none for one that nobody is at work in.
     taken: HashMap<String, Taken>,
     waiting: Queue,
+    /// How many threads are at short calls.
+    brisk: usize,
+    /// When a call has begun or ended, the last time.
+    moved: Option<Instant>,
 }
 
 /// How many places are taken in a root, and by whom.
@@ -120,6 +133,7 @@ struct Places {
 /// A call whose turn it is.
 struct Ready {
     turn: Turn,
+    is_long: bool,
     job: Job,
     runtime: Handle,
 }
@@ -127,10 +141,15 @@ struct Ready {
 impl Turns {
     /// For a server of so many roots.
     pub(crate) fn new(roots: usize) -> Self {
+        let enough = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self::with(roots, enough)
+    }
+
+    fn with(roots: usize, enough: usize) -> Self {
         // And for what names none.
         let roots = roots.saturating_add(1);
         let places = (TOGETHER / roots).clamp(FEWEST, PLACES);
-        Self(Arc::new(Inner { places, roots, state: Mutex::default(), working: watch::Sender::new(0) }))
+        Self(Arc::new(Inner { places, roots, enough, state: Mutex::default(), working: watch::Sender::new(0) }))
     }
 
     /// Most calls that are at work at once: so many threads must there be for them, or a root that hangs would keep those of others.
@@ -146,29 +165,49 @@ impl Turns {
         call: impl FnOnce() -> T + Send + 'static,
         keeps: impl FnOnce(&T) -> bool + Send + 'static,
     ) -> Option<(T, Option<Turn>)> {
-        let (done, outcome) = oneshot::channel();
+        let (done, mut outcome) = oneshot::channel();
         let job = move |turn: &Turn| {
             let outcome = call();
             let kept = keeps(&outcome).then(|| turn.clone());
             // Nobody waits for it where the call was answered without it.
             let _ = done.send((outcome, kept));
         };
-        let _waiting = self.begin(needs, Box::new(job));
+        let waiting = self.begin(needs, Box::new(job));
+        if waiting.as_ref().is_some_and(Waiting::is_patient) {
+            if let Ok(outcome) = timeout(MOMENT, &mut outcome).await {
+                return outcome.ok();
+            }
+            self.start(|turns, state| turns.admit(state, 0));
+        }
         outcome.await.ok()
     }
 
-    /// Has a thread begin, or waits for places; until then, the call is taken back by dropping what is returned.
+    /// Has a thread begin, or waits for one or for places; until then, the call is taken back by dropping what is returned.
     fn begin(&self, needs: Needs, job: Job) -> Option<Waiting> {
-        let runtime = Handle::current();
-        let turn = {
-            let mut state = self.state();
-            match self.reserve(&mut state, &needs) {
-                Some(needs) => self.turn(needs),
-                None => return Some(state.waiting.push(needs, job, runtime)),
+        let mut waiting = None;
+        self.start(|turns, state| {
+            let now = Instant::now();
+            let runtime = Handle::current();
+            if state.brisk >= turns.0.enough && state.moved.is_some_and(|moved| now.duration_since(moved) < MOMENT) {
+                waiting = Some(state.waiting.push(needs, job, runtime, Some(now + MOMENT)));
+                return Vec::new();
             }
-        };
-        Ready { turn, job, runtime }.start();
-        None
+            state.moved = Some(now);
+            if state.waiting.is_empty()
+                && let Some(needs) = turns.reserve(state, &needs)
+            {
+                return vec![turns.ready(state, needs, job, runtime)];
+            }
+            waiting = Some(state.waiting.push(needs, job, runtime, None));
+            turns.admit(state, 0)
+        });
+        waiting
+    }
+
+    /// Has a thread begin for each of the calls that come of it.
+    fn start(&self, admit: impl FnOnce(&Self, &mut State) -> Vec<Ready>) {
+        let ready = admit(self, &mut self.state());
+        ready.into_iter().for_each(Ready::start);
     }
 
     /// Waits until no thread works any more.
@@ -217,17 +256,30 @@ impl Turns {
         Some(needs)
     }
 
-    /// Gives places back, and on to those who wait for them.
-    fn give_back(&self, needs: &Needs) -> Vec<Ready> {
-        let mut state = self.state();
-        state.release(needs);
+    /// A call that has its places.
+    fn ready(&self, state: &mut State, needs: Needs, job: Job, runtime: Handle) -> Ready {
+        let is_long = needs.is_long();
+        state.brisk += usize::from(!is_long);
+        Ready { turn: self.turn(needs), is_long, job, runtime }
+    }
+
+    /// Those of the calls that wait whose turn it is now. `threads` do not have to be woken for it.
+    fn admit(&self, state: &mut State, threads: usize) -> Vec<Ready> {
         let mut ready = Vec::new();
         let mut heads = state.waiting.heads();
+        if heads.is_empty() {
+            return ready;
+        }
+        let now = Instant::now();
         while let Some(head) = heads.pop() {
-            // Who is behind it needs the same, and waits as well.
-            let Some(needs) = self.reserve(&mut state, &head.needs) else { continue };
+            // Who is behind it came later, and needs the same.
+            let spare = threads > ready.len() || state.brisk < self.0.enough;
+            if !spare && head.is_patient(now) {
+                continue;
+            }
+            let Some(needs) = self.reserve(state, &head.needs) else { continue };
             match state.waiting.next(&head) {
-                Some((job, runtime)) => ready.push(Ready { turn: self.turn(needs), job, runtime }),
+                Some((job, runtime)) => ready.push(self.ready(state, needs, job, runtime)),
                 None => state.release(&needs),
             }
             heads.extend(state.waiting.head_behind(head));
@@ -250,15 +302,13 @@ impl State {
     }
 }
 
-impl Places {
-    fn give_back(&mut self) -> Vec<Ready> {
-        self.needs.take().map(|needs| self.turns.give_back(&needs)).unwrap_or_default()
-    }
-}
-
 impl Drop for Places {
     fn drop(&mut self) {
-        self.give_back().into_iter().for_each(Ready::start);
+        let Some(needs) = self.needs.take() else { return };
+        self.turns.start(|turns, state| {
+            state.release(&needs);
+            turns.admit(state, 0)
+        });
     }
 }
 
@@ -274,15 +324,25 @@ impl Ready {
         }));
     }
 
-    /// This call, and those that wait for its places.
+    /// This call, and then one that waits.
     fn work(self) {
+        let turns = self.turn.0.turns.clone();
         let mut next = Some(self);
-        while let Some(Self { turn, job, .. }) = next.take() {
+        while let Some(Self { turn, is_long, job, .. }) = next.take() {
             // Whoever waits for the outcome sees that none comes.
             let _ = catch_unwind(AssertUnwindSafe(|| job(&turn)));
-            let mut ready = Arc::into_inner(turn.0).map(|mut places| places.give_back()).unwrap_or_default().into_iter();
-            next = ready.next();
-            ready.for_each(Self::start);
+            // None where the outcome keeps its places.
+            let needs = Arc::into_inner(turn.0).and_then(|mut places| places.needs.take());
+            turns.start(|turns, state| {
+                state.brisk -= usize::from(!is_long);
+                state.moved = Some(Instant::now());
+                if let Some(needs) = needs {
+                    state.release(&needs);
+                }
+                let mut ready = turns.admit(state, 1).into_iter();
+                next = ready.next();
+                ready.collect()
+            });
         }
     }
 }

@@ -185,3 +185,46 @@ async fn a_panic_is_the_end_of_one_call() {
     tokio::time::timeout(HANG, turns.idle()).await.unwrap();
     assert_eq!(turns.state().taken.len(), 0);
 }
+
+/// Catches: a call that waits for threads at work which never come back.
+#[tokio::test]
+async fn threads_that_hang_are_not_waited_for() {
+    let turns = Turns::with(1, 2);
+    let stops: Vec<_> = (0..2)
+        .map(|_| {
+            let (go, wait) = std::sync::mpsc::channel::<()>();
+            drop(turns.begin(short(&["a"]), Box::new(move |_| drop(wait.recv()))));
+            go
+        })
+        .collect();
+    // At once behind the second, so that it seems to get on.
+    for root in ["a", "b", "a"] {
+        turns.state().moved = Some(Instant::now());
+        let outcome = tokio::time::timeout(HANG, turns.run(short(&[root]), || 5, |_| false)).await.unwrap();
+        assert!(matches!(outcome, Some((5, None))));
+    }
+    drop(stops);
+    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    assert_eq!(turns.state().brisk, 0);
+}
+
+/// Catches: a thread for each call, though those that are there get on; and one that leaves such calls behind.
+#[tokio::test]
+async fn threads_that_get_on_take_what_waits() {
+    let turns = Turns::with(1, 1);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    drop(turns.begin(short(&["a"]), Box::new(move |_| drop(wait.recv()))));
+    turns.state().moved = Some(Instant::now() + HANG);
+    let done = Arc::new(Mutex::new(0));
+    let waiting: Vec<_> = (0..5)
+        .map(|_| {
+            let done = Arc::clone(&done);
+            turns.begin(short(&["a"]), Box::new(move |_| *done.lock().unwrap() += 1))
+        })
+        .collect();
+    assert!(waiting.iter().all(|waiting| waiting.as_ref().is_some_and(Waiting::is_patient)));
+    assert_eq!(*turns.0.working.borrow(), 1);
+    drop(go);
+    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    assert_eq!(*done.lock().unwrap(), 5);
+}

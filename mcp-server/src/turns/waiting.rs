@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::runtime::Handle;
 
@@ -22,11 +23,21 @@ fn lock(place: &Place) -> MutexGuard<'_, Option<Job>> {
 }
 
 /// A call that waits, until this is dropped: what it holds goes with it.
-pub(super) struct Waiting(Place);
+pub(super) struct Waiting {
+    place: Place,
+    is_patient: bool,
+}
+
+impl Waiting {
+    /// Whether it was left waiting although there may be places, so that somebody has to look after it.
+    pub(super) fn is_patient(&self) -> bool {
+        self.is_patient
+    }
+}
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let job = lock(&self.0).take();
+        let job = lock(&self.place).take();
         drop(job);
     }
 }
@@ -35,6 +46,7 @@ struct Entry {
     number: u64,
     place: Place,
     runtime: Handle,
+    patient_until: Option<Instant>,
 }
 
 impl Entry {
@@ -54,18 +66,30 @@ pub(super) struct Queue {
 /// The first of a line.
 pub(super) struct Head {
     number: u64,
+    patient_until: Option<Instant>,
     pub(super) needs: Needs,
 }
 
+impl Head {
+    /// Whether it can wait for a thread that is at work.
+    pub(super) fn is_patient(&self, now: Instant) -> bool {
+        self.patient_until.is_some_and(|until| now < until)
+    }
+}
+
 impl Queue {
-    pub(super) fn push(&mut self, needs: Needs, job: Job, runtime: Handle) -> Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub(super) fn push(&mut self, needs: Needs, job: Job, runtime: Handle, patient_until: Option<Instant>) -> Waiting {
         let place = Arc::new(Mutex::new(Some(job)));
         self.count += 1;
         let line = self.lines.entry(needs).or_default();
         // Of a root that hangs, nobody else clears the line.
         pass_the_gone(line);
-        line.push_back(Entry { number: self.count, place: Arc::clone(&place), runtime });
-        Waiting(place)
+        line.push_back(Entry { number: self.count, place: Arc::clone(&place), runtime, patient_until });
+        Waiting { place, is_patient: patient_until.is_some() }
     }
 
     /// The first of each line; the one that came first is popped first.
@@ -103,7 +127,7 @@ fn pass_the_gone(line: &mut VecDeque<Entry>) {
 }
 
 fn head(needs: Needs, line: &VecDeque<Entry>) -> Option<Head> {
-    line.front().map(|entry| Head { number: entry.number, needs })
+    line.front().map(|entry| Head { number: entry.number, patient_until: entry.patient_until, needs })
 }
 
 impl Ord for Head {
