@@ -56,11 +56,11 @@ async fn a_root_that_hangs_keeps_its_own_calls_only() {
                 tokio::spawn(async move { take(&turns, short(&["a", "b"])).await })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        settle().await;
         assert!(at_once(&turns, short(&["b"])).is_some(), "{roots}");
         drop((wide, long, quick));
         for waits in waiting {
-            tokio::time::timeout(HANG, waits).await.unwrap().unwrap();
+            timeout(HANG, waits).await.unwrap().unwrap();
         }
     }
 }
@@ -72,7 +72,7 @@ async fn who_is_gone_takes_no_place() {
     let held = fill(&turns, &["a"], Length::Short);
     {
         let mut gone = pin!(take(&turns, short(&["a"])));
-        assert!(tokio::time::timeout(Duration::from_millis(20), &mut gone).await.is_err());
+        assert!(timeout(Duration::from_millis(20), &mut gone).await.is_err());
     }
     drop(held);
     assert_eq!(fill(&turns, &["a"], Length::Short).len(), PLACES);
@@ -94,7 +94,7 @@ async fn calls_in_several_roots_do_not_wait_for_each_other() {
         })
         .collect();
     for call in calls {
-        tokio::time::timeout(HANG, call).await.unwrap().unwrap();
+        timeout(HANG, call).await.unwrap().unwrap();
     }
 }
 
@@ -121,10 +121,15 @@ async fn idle_is_when_nobody_works() {
     let turns = Turns::new(1);
     let (go, wait) = std::sync::mpsc::channel::<()>();
     // Nobody waits for it any more.
-    drop(turns.begin(short(&["a"]), Box::new(move |_| drop(wait.recv()))));
-    assert!(tokio::time::timeout(Duration::from_millis(20), turns.idle()).await.is_err());
+    drop(turns.begin(
+        short(&["a"]),
+        Box::new(move |_| {
+            let _ = wait.recv();
+        }),
+    ));
+    assert!(timeout(Duration::from_millis(20), turns.idle()).await.is_err());
     drop(go);
-    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    timeout(HANG, turns.idle()).await.unwrap();
 }
 
 /// Catches: what a call holds, kept behind a root that hangs after the call was withdrawn.
@@ -136,7 +141,7 @@ async fn who_is_gone_holds_nothing() {
     for _ in 0..100 {
         let argument = Arc::clone(&large);
         let mut gone = pin!(turns.run(short(&["a"]), move || drop(argument), |()| false));
-        assert!(tokio::time::timeout(Duration::from_millis(1), &mut gone).await.is_err());
+        assert!(timeout(Duration::from_millis(1), &mut gone).await.is_err());
     }
     assert_eq!(Arc::strong_count(&large), 1);
     drop(held);
@@ -176,13 +181,13 @@ async fn a_panic_is_the_end_of_one_call() {
     let turns = Turns::new(1000);
     let held = fill(&turns, &["a"], Length::Short);
     let mut bad = pin!(turns.run(short(&["a"]), || panic!("as the test wants it"), |()| false));
-    assert!(tokio::time::timeout(Duration::from_millis(20), &mut bad).await.is_err());
+    assert!(timeout(Duration::from_millis(20), &mut bad).await.is_err());
     let mut good = pin!(turns.run(short(&["a"]), || 5, |_| false));
-    assert!(tokio::time::timeout(Duration::from_millis(20), &mut good).await.is_err());
+    assert!(timeout(Duration::from_millis(20), &mut good).await.is_err());
     drop(held);
-    assert!(tokio::time::timeout(HANG, bad).await.unwrap().is_none());
-    assert!(matches!(tokio::time::timeout(HANG, good).await.unwrap(), Some((5, None))));
-    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    assert!(timeout(HANG, bad).await.unwrap().is_none());
+    assert!(matches!(timeout(HANG, good).await.unwrap(), Some((5, None))));
+    timeout(HANG, turns.idle()).await.unwrap();
     assert_eq!(turns.state().taken.len(), 0);
 }
 
@@ -193,18 +198,23 @@ async fn threads_that_hang_are_not_waited_for() {
     let stops: Vec<_> = (0..2)
         .map(|_| {
             let (go, wait) = std::sync::mpsc::channel::<()>();
-            drop(turns.begin(short(&["a"]), Box::new(move |_| drop(wait.recv()))));
+            drop(turns.begin(
+                short(&["a"]),
+                Box::new(move |_| {
+                    let _ = wait.recv();
+                }),
+            ));
             go
         })
         .collect();
     // At once behind the second, so that it seems to get on.
     for root in ["a", "b", "a"] {
         turns.state().moved = Some(Instant::now());
-        let outcome = tokio::time::timeout(HANG, turns.run(short(&[root]), || 5, |_| false)).await.unwrap();
+        let outcome = timeout(HANG, turns.run(short(&[root]), || 5, |_| false)).await.unwrap();
         assert!(matches!(outcome, Some((5, None))));
     }
     drop(stops);
-    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    timeout(HANG, turns.idle()).await.unwrap();
     assert_eq!(turns.state().brisk, 0);
 }
 
@@ -213,7 +223,12 @@ async fn threads_that_hang_are_not_waited_for() {
 async fn threads_that_get_on_take_what_waits() {
     let turns = Turns::with(1, 1);
     let (go, wait) = std::sync::mpsc::channel::<()>();
-    drop(turns.begin(short(&["a"]), Box::new(move |_| drop(wait.recv()))));
+    drop(turns.begin(
+        short(&["a"]),
+        Box::new(move |_| {
+            let _ = wait.recv();
+        }),
+    ));
     turns.state().moved = Some(Instant::now() + HANG);
     let done = Arc::new(Mutex::new(0));
     let waiting: Vec<_> = (0..5)
@@ -225,6 +240,6 @@ async fn threads_that_get_on_take_what_waits() {
     assert!(waiting.iter().all(|waiting| waiting.as_ref().is_some_and(Waiting::is_patient)));
     assert_eq!(*turns.0.working.borrow(), 1);
     drop(go);
-    tokio::time::timeout(HANG, turns.idle()).await.unwrap();
+    timeout(HANG, turns.idle()).await.unwrap();
     assert_eq!(*done.lock().unwrap(), 5);
 }
