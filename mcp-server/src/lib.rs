@@ -35,6 +35,7 @@ mod stdio;
 mod tools;
 mod turns;
 mod walk;
+mod weight;
 mod work;
 
 use std::io::{self, Write};

@@ -21,6 +21,7 @@ use crate::resources;
 use crate::stdio::Slot;
 use crate::tools::{self, Offered};
 use crate::turns::{Length, Needs, Turns};
+use crate::weight::{SMALL, Weighed};
 use crate::work::Work;
 
 /// How long a call that was stopped is waited for. What it has changed it has changed, and is not to be answered as if it had not.
@@ -58,7 +59,7 @@ impl Server {
     }
 
     /// One call in `roots`, until it is done, its client withdraws it, or its time is over.
-    async fn run<T: Send + 'static>(
+    async fn run<T: Weighed + Send + 'static>(
         &self,
         roots: Roots,
         needs: Needs,
@@ -79,7 +80,7 @@ impl Server {
     }
 
     /// One call on a thread that may block: the disk may take its time, and the threads that read the protocol must not wait for it.
-    async fn work<T: Send + 'static>(
+    async fn work<T: Weighed + Send + 'static>(
         &self,
         context: Context,
         work: Work,
@@ -87,24 +88,18 @@ impl Server {
         slot: Option<&Slot>,
         call: impl FnOnce(&Context, &Work) -> cap_roots::Result<T> + Send + 'static,
     ) -> Outcome<T> {
-        let turn = self.turns.take(needs).await;
-        if let Some(slot) = slot {
-            slot.keep(turn.clone());
-        }
-        let working = self.turns.begin().await;
-        let call = move || {
-            // Given back when the thread comes back, and not when the call was answered.
-            let _held = (turn, working);
-            // It may have been stopped while it waited.
-            work.check().and_then(|()| call(&context, &work))
+        // It may have been stopped while it waited.
+        let call = move || work.check().and_then(|()| call(&context, &work));
+        let is_large = |outcome: &cap_roots::Result<T>| outcome.as_ref().is_ok_and(|answer| answer.weight() > SMALL);
+        let Some((outcome, turn)) = self.turns.run(needs, call, is_large).await else {
+            tracing::error!("a call ended abnormally");
+            return Err(ErrorData::internal_error("the call ended abnormally", None));
         };
-        match tokio::task::spawn_blocking(call).await {
-            Ok(outcome) => Ok(outcome),
-            Err(fault) => {
-                tracing::error!(%fault, "a call ended abnormally");
-                Err(ErrorData::internal_error("the call ended abnormally", None))
-            }
+        // Until it is written. What is small is counted for by the request.
+        if let (Some(slot), Some(turn)) = (slot, turn) {
+            slot.keep(turn);
         }
+        Ok(outcome)
     }
 
     async fn answer_call(
@@ -200,7 +195,8 @@ impl ServerHandler for Server {
             Ok(call) => call,
             Err(busy) => return Ok(tool_result(Err(busy)).into()),
         };
-        let answer = self.answer_call(request, context, &call).await;
+        // On the heap once: what the protocol library makes of a request is moved several times before it begins.
+        let answer = Box::pin(self.answer_call(request, context, &call)).await;
         call.answered(&answer);
         answer
     }
@@ -236,7 +232,7 @@ impl ServerHandler for Server {
             Ok(call) => call,
             Err(busy) => return Err(resources::refused(&self.context, &busy, &request.uri)),
         };
-        let answer = self.answer_read(request, context, &call).await;
+        let answer = Box::pin(self.answer_read(request, context, &call)).await;
         call.answered(&answer);
         answer
     }

@@ -3,14 +3,26 @@
 //! May touch: nothing of the disk. A root has a few places; long calls get half of them, and calls in several roots half of that, so that
 //! there is a place for a short one whatever hangs. A call gets all its places at once or none: it holds none while it waits, and no two
 //! calls can wait for each other.
+//!
+//! A call comes to a thread with its turn. A thread that is done with one goes on with the next: where there are as many at short calls as there
+//! are processors, and they get on, a call waits a moment for one of them. Waking one more for it would take longer than the call.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod waiting;
+
+use std::collections::{BTreeSet, HashMap};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cap_roots::Roots;
 use rmcp::model::JsonObject;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use waiting::{Job, Queue, Waiting};
 
 /// Most places for the calls of one root.
 const PLACES: usize = 8;
@@ -21,11 +33,15 @@ const TOGETHER: usize = 256;
 /// The name of no root: for calls that name none.
 const UNNAMED: &str = "";
 
+/// How long a call waits for a thread that is at work, before it gets one of its own; and how long threads count as getting on since the last of
+/// their calls has ended.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// Most paths of one call that are looked at: no tool takes more.
 const PATHS: usize = 1_000;
 
 /// How much a call has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Length {
     Short,
     /// A tree, or a file of any size.
@@ -33,7 +49,7 @@ pub(crate) enum Length {
 }
 
 /// What a call needs before it begins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Needs {
     roots: BTreeSet<String>,
     length: Length,
@@ -77,16 +93,22 @@ struct Inner {
     /// What one root has.
     places: usize,
     roots: usize,
+    /// How many threads at short calls are enough, as long as they get on.
+    enough: usize,
     state: Mutex<State>,
-    working: Arc<Semaphore>,
+    /// How many threads work.
+    working: watch::Sender<usize>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     /// By root; none for one that nobody is at work in.
     taken: HashMap<String, Taken>,
-    /// In the order of arrival.
-    waiting: VecDeque<Waiting>,
+    waiting: Queue,
+    /// How many threads are at short calls.
+    brisk: usize,
+    /// When a call has begun or ended, the last time.
+    moved: Option<Instant>,
 }
 
 /// How many places are taken in a root, and by whom.
@@ -97,30 +119,37 @@ struct Taken {
     wide: usize,
 }
 
-#[derive(Debug)]
-struct Waiting {
-    needs: Needs,
-    give: oneshot::Sender<Turn>,
-}
-
 /// A call's places, given back when the last clone is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "held, not read")] Arc<Places>);
+pub(crate) struct Turn(Arc<Places>);
 
 #[derive(Debug)]
 struct Places {
     turns: Turns,
-    needs: Needs,
+    /// None once they are given back.
+    needs: Option<Needs>,
+}
+
+/// A call whose turn it is.
+struct Ready {
+    turn: Turn,
+    is_long: bool,
+    job: Job,
+    runtime: Handle,
 }
 
 impl Turns {
     /// For a server of so many roots.
     pub(crate) fn new(roots: usize) -> Self {
+        let enough = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self::with(roots, enough)
+    }
+
+    fn with(roots: usize, enough: usize) -> Self {
         // And for what names none.
         let roots = roots.saturating_add(1);
         let places = (TOGETHER / roots).clamp(FEWEST, PLACES);
-        let working = Arc::new(Semaphore::new(roots.saturating_mul(places)));
-        Self(Arc::new(Inner { places, roots, state: Mutex::default(), working }))
+        Self(Arc::new(Inner { places, roots, enough, state: Mutex::default(), working: watch::Sender::new(0) }))
     }
 
     /// Most calls that are at work at once: so many threads must there be for them, or a root that hangs would keep those of others.
@@ -128,33 +157,63 @@ impl Turns {
         self.0.roots.saturating_mul(self.0.places)
     }
 
-    /// Waits for its places.
-    pub(crate) async fn take(&self, needs: Needs) -> Turn {
-        loop {
-            let given = {
-                let mut state = self.state();
-                if let Some(needs) = self.reserve(&mut state, &needs) {
-                    return self.turn(needs);
-                }
-                let (give, given) = oneshot::channel();
-                state.waiting.push_back(Waiting { needs: needs.clone(), give });
-                given
-            };
-            if let Ok(turn) = given.await {
-                return turn;
+    /// What comes of `call` on a thread that may block, once it is its turn; nothing where it panics. Where `keeps` says so of the outcome, the
+    /// turn comes with it, and lasts until that is dropped. A call that nobody waits for any more does not begin. Within a runtime.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        needs: Needs,
+        call: impl FnOnce() -> T + Send + 'static,
+        keeps: impl FnOnce(&T) -> bool + Send + 'static,
+    ) -> Option<(T, Option<Turn>)> {
+        let (done, mut outcome) = oneshot::channel();
+        let job = move |turn: &Turn| {
+            let outcome = call();
+            let kept = keeps(&outcome).then(|| turn.clone());
+            // Nobody waits for it where the call was answered without it.
+            let _ = done.send((outcome, kept));
+        };
+        let waiting = self.begin(needs, Box::new(job));
+        if waiting.as_ref().is_some_and(Waiting::is_patient) {
+            if let Ok(outcome) = timeout(MOMENT, &mut outcome).await {
+                return outcome.ok();
             }
+            self.start(|turns, state| turns.admit(state, 0));
         }
+        outcome.await.ok()
     }
 
-    /// Held by a thread for as long as it works.
-    pub(crate) async fn begin(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0.working).acquire_owned().await.ok()
+    /// Has a thread begin, or waits for one or for places; until then, the call is taken back by dropping what is returned.
+    fn begin(&self, needs: Needs, job: Job) -> Option<Waiting> {
+        let mut waiting = None;
+        self.start(|turns, state| {
+            let now = Instant::now();
+            let runtime = Handle::current();
+            if state.brisk >= turns.0.enough && state.moved.is_some_and(|moved| now.duration_since(moved) < MOMENT) {
+                waiting = Some(state.waiting.push(needs, job, runtime, Some(now + MOMENT)));
+                return Vec::new();
+            }
+            state.moved = Some(now);
+            if state.waiting.is_empty()
+                && let Some(needs) = turns.reserve(state, &needs)
+            {
+                return vec![turns.ready(state, needs, job, runtime)];
+            }
+            waiting = Some(state.waiting.push(needs, job, runtime, None));
+            turns.admit(state, 0)
+        });
+        waiting
+    }
+
+    /// Has a thread begin for each of the calls that come of it.
+    fn start(&self, admit: impl FnOnce(&Self, &mut State) -> Vec<Ready>) {
+        let ready = admit(self, &mut self.state());
+        ready.into_iter().for_each(Ready::start);
     }
 
     /// Waits until no thread works any more.
     pub(crate) async fn idle(&self) {
-        let all = u32::try_from(self.most()).unwrap_or(u32::MAX);
-        let _ = self.0.working.acquire_many(all).await;
+        // The sender is ours, so it cannot be gone.
+        let _ = self.0.working.subscribe().wait_for(|threads| *threads == 0).await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -162,7 +221,7 @@ impl Turns {
     }
 
     fn turn(&self, needs: Needs) -> Turn {
-        Turn(Arc::new(Places { turns: self.clone(), needs }))
+        Turn(Arc::new(Places { turns: self.clone(), needs: Some(needs) }))
     }
 
     /// Takes the places if all are free; what was taken is to be given back.
@@ -197,155 +256,112 @@ impl Turns {
         Some(needs)
     }
 
-    /// Gives places back, and on to those who wait for them.
-    fn give_back(&self, needs: &Needs) {
-        let mut given = Vec::new();
-        {
-            let mut state = self.state();
-            for root in &needs.roots {
-                let Some(taken) = state.taken.get_mut(root) else { continue };
-                taken.all -= 1;
-                taken.long -= usize::from(needs.is_long());
-                taken.wide -= usize::from(needs.is_wide());
-                if *taken == Taken::default() {
-                    state.taken.remove(root);
-                }
-            }
-            for waiting in std::mem::take(&mut state.waiting) {
-                if waiting.give.is_closed() {
-                    continue;
-                }
-                match self.reserve(&mut state, &waiting.needs) {
-                    Some(needs) => given.push((waiting.give, self.turn(needs))),
-                    None => state.waiting.push_back(waiting),
-                }
-            }
+    /// A call that has its places.
+    fn ready(&self, state: &mut State, needs: Needs, job: Job, runtime: Handle) -> Ready {
+        let is_long = needs.is_long();
+        state.brisk += usize::from(!is_long);
+        Ready { turn: self.turn(needs), is_long, job, runtime }
+    }
+
+    /// Those of the calls that wait whose turn it is now. `threads` do not have to be woken for it.
+    fn admit(&self, state: &mut State, threads: usize) -> Vec<Ready> {
+        let mut ready = Vec::new();
+        let mut heads = state.waiting.heads();
+        if heads.is_empty() {
+            return ready;
         }
-        for (give, turn) in given {
-            // Whoever has gone meanwhile gives it back by that; nothing is locked here.
-            drop(give.send(turn));
+        let now = Instant::now();
+        while let Some(head) = heads.pop() {
+            // Who is behind it came later, and needs the same.
+            let spare = threads > ready.len() || state.brisk < self.0.enough;
+            if !spare && head.is_patient(now) {
+                continue;
+            }
+            let Some(needs) = self.reserve(state, &head.needs) else { continue };
+            match state.waiting.next(&head) {
+                Some((job, runtime)) => ready.push(self.ready(state, needs, job, runtime)),
+                None => state.release(&needs),
+            }
+            heads.extend(state.waiting.head_behind(head));
+        }
+        ready
+    }
+}
+
+impl State {
+    fn release(&mut self, needs: &Needs) {
+        for root in &needs.roots {
+            let Some(taken) = self.taken.get_mut(root) else { continue };
+            taken.all -= 1;
+            taken.long -= usize::from(needs.is_long());
+            taken.wide -= usize::from(needs.is_wide());
+            if *taken == Taken::default() {
+                self.taken.remove(root);
+            }
         }
     }
 }
 
 impl Drop for Places {
     fn drop(&mut self) {
-        self.turns.give_back(&self.needs);
+        let Some(needs) = self.needs.take() else { return };
+        self.turns.start(|turns, state| {
+            state.release(&needs);
+            turns.admit(state, 0)
+        });
+    }
+}
+
+impl Ready {
+    /// On a thread that may block.
+    fn start(self) {
+        let working = Working::of(&self.turn.0.turns);
+        let runtime = self.runtime.clone();
+        // Its end is told by the outcome of each call.
+        drop(runtime.spawn_blocking(move || {
+            let _working = working;
+            self.work();
+        }));
+    }
+
+    /// This call, and then one that waits.
+    fn work(self) {
+        let turns = self.turn.0.turns.clone();
+        let mut next = Some(self);
+        while let Some(Self { turn, is_long, job, .. }) = next.take() {
+            // Whoever waits for the outcome sees that none comes.
+            let _ = catch_unwind(AssertUnwindSafe(|| job(&turn)));
+            // None where the outcome keeps its places.
+            let needs = Arc::into_inner(turn.0).and_then(|mut places| places.needs.take());
+            turns.start(|turns, state| {
+                state.brisk -= usize::from(!is_long);
+                state.moved = Some(Instant::now());
+                if let Some(needs) = needs {
+                    state.release(&needs);
+                }
+                let mut ready = turns.admit(state, 1).into_iter();
+                next = ready.next();
+                ready.collect()
+            });
+        }
+    }
+}
+
+/// One of the threads that work.
+struct Working(Turns);
+
+impl Working {
+    fn of(turns: &Turns) -> Self {
+        turns.0.working.send_modify(|threads| *threads += 1);
+        Self(turns.clone())
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.0.working.send_modify(|threads| *threads = threads.saturating_sub(1));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::future::Future;
-    use std::time::Duration;
-
-    use super::*;
-
-    fn needs(roots: &[&str], length: Length) -> Needs {
-        Needs { roots: roots.iter().map(|&root| root.to_owned()).collect(), length }
-    }
-
-    fn short(roots: &[&str]) -> Needs {
-        needs(roots, Length::Short)
-    }
-
-    /// The turn, if it is there by now.
-    async fn at_once(turn: impl Future<Output = Turn>) -> Option<Turn> {
-        tokio::time::timeout(Duration::from_millis(20), turn).await.ok()
-    }
-
-    async fn fill(turns: &Turns, roots: &[&str], length: Length) -> Vec<Turn> {
-        let mut held = Vec::new();
-        while let Some(turn) = at_once(turns.take(needs(roots, length))).await {
-            held.push(turn);
-        }
-        held
-    }
-
-    /// Catches: one pool of places for all roots, places that long calls fill up, and calls in two roots that fill up both.
-    #[tokio::test]
-    async fn a_root_that_hangs_keeps_its_own_calls_only() {
-        for roots in [1, 2, 31, 100, 1000] {
-            let turns = Turns::new(roots);
-            let wide = fill(&turns, &["a", "b"], Length::Short).await;
-            let long = fill(&turns, &["a"], Length::Long).await;
-            let quick = fill(&turns, &["a"], Length::Short).await;
-            assert!(!wide.is_empty() && !quick.is_empty(), "{roots}");
-            assert!(quick.len() >= turns.0.places / 2 && wide.len() + long.len() <= turns.0.places.div_ceil(2), "{roots}");
-            assert_eq!(wide.len() + long.len() + quick.len(), turns.0.places, "{roots}");
-            for other in [&["b"][..], &[]] {
-                assert!(at_once(turns.take(short(other))).await.is_some(), "{roots} {other:?}");
-            }
-            // All of them wait for the one that is full, and keep nobody else from the others.
-            let waiting: Vec<_> = (0..50)
-                .map(|_| {
-                    let turns = turns.clone();
-                    tokio::spawn(async move { turns.take(short(&["a", "b"])).await })
-                })
-                .collect();
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            assert!(at_once(turns.take(short(&["b"]))).await.is_some(), "{roots}");
-            drop((wide, long, quick));
-            for waits in waiting {
-                tokio::time::timeout(Duration::from_secs(10), waits).await.unwrap().unwrap();
-            }
-        }
-    }
-
-    /// Catches: a place that goes to a call that was withdrawn while it waited, and is lost with it.
-    #[tokio::test]
-    async fn who_is_gone_takes_no_place() {
-        let turns = Turns::new(1);
-        let held = fill(&turns, &["a"], Length::Short).await;
-        assert!(at_once(turns.take(short(&["a"]))).await.is_none());
-        drop(held);
-        assert_eq!(fill(&turns, &["a"], Length::Short).await.len(), PLACES);
-    }
-
-    /// Catches: two calls that wait for each other, each with a place that the other one needs.
-    #[tokio::test]
-    async fn calls_in_several_roots_do_not_wait_for_each_other() {
-        let turns = Turns::new(3);
-        let calls: Vec<_> = (0..200)
-            .map(|number| {
-                let turns = turns.clone();
-                let roots = [&["a", "b"][..], &["b", "c"], &["c", "a"], &["a", "b", "c"]][number % 4];
-                tokio::spawn(async move {
-                    let turn = turns.take(needs(roots, if number % 3 == 0 { Length::Long } else { Length::Short })).await;
-                    tokio::task::yield_now().await;
-                    drop(turn);
-                })
-            })
-            .collect();
-        for call in calls {
-            tokio::time::timeout(Duration::from_secs(10), call).await.unwrap().unwrap();
-        }
-    }
-
-    /// Catches: more places than threads, so that a root that hangs has the threads of another one, and a call that waits for itself.
-    #[tokio::test]
-    async fn there_are_never_more_calls_than_threads() {
-        let turns = Turns::new(2);
-        let mut held = Vec::new();
-        for number in 0..40 {
-            let root = format!("root-{number}");
-            held.extend(fill(&turns, &[&root], Length::Short).await);
-        }
-        held.extend(fill(&turns, &[], Length::Short).await);
-        assert_eq!(held.len(), turns.most());
-        drop(held);
-        let many = Needs { roots: (0..40).map(|number| format!("root-{number}")).collect(), length: Length::Long };
-        assert!(at_once(turns.take(many)).await.is_some());
-        assert_eq!(turns.state().taken.len(), 0);
-    }
-
-    /// Catches: an end that does not wait for the threads that still change something.
-    #[tokio::test]
-    async fn idle_is_when_nobody_works() {
-        let turns = Turns::new(1);
-        let working = turns.begin().await;
-        assert!(tokio::time::timeout(Duration::from_millis(20), turns.idle()).await.is_err());
-        drop(working);
-        tokio::time::timeout(Duration::from_secs(10), turns.idle()).await.unwrap();
-    }
-}
+mod tests;

@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
-use rmcp::model::ErrorCode;
+use rmcp::model::{CallToolRequest, ClientRequest, ErrorCode, RequestId};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::unique;
@@ -102,12 +103,27 @@ fn message(value: Value, twice: bool) -> Result<Frame, Fault> {
         }
         is_notification = !["id", "result", "error"].iter().any(|member| object.contains_key(*member));
     }
+    if let Some(message) = call(&value) {
+        return Ok(Frame::Message(Box::new(message)));
+    }
     match serde_json::from_value(value) {
         Ok(message) => Ok(Frame::Message(Box::new(message))),
         // One that the protocol has no use for: notifications are never answered.
         Err(_) if is_notification => Ok(Frame::Nothing),
         Err(_) => is("the message is neither a request nor a notification nor a response"),
     }
+}
+
+/// A call of a tool, read as what it is: reading it as any message tries one kind after the other, each on a copy. What is not plainly such
+/// a call is left to that.
+fn call(value: &Value) -> Option<Message> {
+    let object = value.as_object()?;
+    let is_plain = object.len() == 4 && object.get("method")?.as_str()? == "tools/call" && object.contains_key("params");
+    // With the version, these are all.
+    let id = object.get("id").filter(|_| is_plain)?;
+    let id = RequestId::deserialize(id).ok()?;
+    let call = CallToolRequest::deserialize(value).ok()?;
+    Some(Message::request(ClientRequest::CallToolRequest(call), id))
 }
 
 /// Whether it can be said again as it was: a number that is no whole one, or too large, would be another one.
@@ -122,4 +138,50 @@ fn is_id(id: &Value) -> bool {
 fn asked_by(object: &Map<String, Value>) -> Value {
     let answers = !object.contains_key("method") && (object.contains_key("result") || object.contains_key("error"));
     object.get("id").filter(|id| !answers && is_id(id)).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: a call that is another one when it is read by itself: an id, a `_meta` or an argument that is lost or changed, and what the protocol
+    /// library reads as something else.
+    #[test]
+    fn a_call_is_read_as_any_message_is() {
+        let ids = ["1", "-7", "\"a\"", "\"1\"", "9007199254740993", "18446744073709551615", "1.0", "1.5", "null", "true"];
+        let params = [
+            "{\"name\":\"x\"}",
+            "{\"name\":\"x\",\"arguments\":{\"a\":[1,-2,1.5,1e300,null,{\"b\":\"\\u00e9\"}]}}",
+            "{\"name\":\"x\",\"arguments\":null,\"other\":1}",
+            "{\"name\":\"x\",\"arguments\":[]}",
+            "{\"name\":\"x\",\"_meta\":{\"progressToken\":5,\"other/key\":{}}}",
+            "{\"name\":\"x\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"},\"requestState\":\"s\"}",
+            "{\"name\":\"x\",\"_meta\":5}",
+            "{\"name\":\"x\",\"_meta\":null}",
+            "{\"name\":\"x\",\"inputResponses\":{\"client_roots\":{\"roots\":[{\"uri\":\"file:///a\"}]}}}",
+            "{\"name\":\"x\",\"inputResponses\":[]}",
+            "{\"name\":5}",
+            "{}",
+            "[]",
+            "null",
+        ];
+        let mut read_alone = 0;
+        for method in ["tools/call", "tools/list", "x"] {
+            for id in ids {
+                for params in params {
+                    for more in ["", ",\"other\":1", ",\"result\":{}", ",\"error\":null"] {
+                        let text =
+                            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}{more}}}");
+                        let value: Value = serde_json::from_str(&text).unwrap();
+                        let Some(message) = call(&value) else { continue };
+                        read_alone += 1;
+                        let any = serde_json::from_value::<Message>(value).unwrap_or_else(|error| panic!("{text}: {error}"));
+                        assert_eq!(format!("{message:?}"), format!("{any:?}"), "{text}");
+                    }
+                }
+            }
+        }
+        // Six ids at least, and each form of good parameters.
+        assert!(read_alone >= 5 * 6, "{read_alone}");
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod frame;
 mod line;
 mod unanswered;
 mod unique;
+mod writer;
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -26,11 +27,12 @@ use rmcp::transport::Transport;
 use tokio::sync::{Notify, mpsc as channel, oneshot};
 use tokio::time::Instant;
 
-use budget::{Budget, Share};
+use budget::Budget;
 use frame::{Fault, Frame};
 use line::{Line, Lines};
 pub(crate) use unanswered::Slot;
 use unanswered::Unanswered;
+use writer::Outgoing;
 
 /// How much is taken from a client, and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -54,22 +56,8 @@ impl Default for Limits {
 
 /// How much is read at once.
 const BLOCK: usize = 1 << 16;
-/// Room that is kept from one answer to the next.
-const KEPT: usize = 1 << 16;
-/// How often a descriptor that somebody has set not to wait is looked at.
-const AGAIN: Duration = Duration::from_millis(5);
-
-/// What is to be written.
-enum Outgoing {
-    Message {
-        message: Box<TxJsonRpcMessage<RoleServer>>,
-        slot: Option<Slot>,
-        written: oneshot::Sender<io::Result<()>>,
-    },
-    /// Counted for until it is written.
-    Fault(Fault, Share),
-    End,
-}
+/// How many messages are read ahead of the protocol library, so that neither has to wait for the other at each of them.
+const AHEAD: usize = 64;
 
 /// The transport, for rmcp.
 pub(crate) struct Stdio {
@@ -107,7 +95,7 @@ pub(crate) fn of(
     output: impl Write + Send + 'static,
     limits: Limits,
 ) -> io::Result<(Stdio, Streams)> {
-    let (to_read, incoming) = channel::channel(1);
+    let (to_read, incoming) = channel::channel(AHEAD);
     let (outgoing, to_write) = mpsc::channel();
     let (writing, written) = mpsc::channel();
     let unanswered = Arc::new(Unanswered::new());
@@ -118,7 +106,7 @@ pub(crate) fn of(
     let failed = Arc::clone(&stop);
     let write = move || {
         let _writing = writing;
-        if let Err(error) = write_all(&to_write, output) {
+        if let Err(error) = writer::run(&to_write, output) {
             tracing::info!("the client does not read any more: {error}");
             failed.notify_one();
         }
@@ -228,46 +216,6 @@ fn begins(request: &ClientRequest) -> bool {
     }
 }
 
-/// The thread that writes, until the end or the first failure.
-fn write_all(outgoing: &mpsc::Receiver<Outgoing>, mut output: impl Write) -> io::Result<()> {
-    let mut line = Vec::new();
-    for message in outgoing {
-        line.clear();
-        line.shrink_to(KEPT);
-        match message {
-            Outgoing::End => break,
-            Outgoing::Fault(fault, _share) => {
-                serde_json::to_writer(&mut line, &fault.to_json())?;
-                write_line(&mut line, &mut output)?;
-            }
-            Outgoing::Message { message, slot, written } => {
-                serde_json::to_writer(&mut line, &message)?;
-                drop(message);
-                write_line(&mut line, &mut output)?;
-                drop(slot);
-                // Nobody waits for it where the server is closing.
-                let _ = written.send(Ok(()));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn write_line(line: &mut Vec<u8>, output: &mut impl Write) -> io::Result<()> {
-    line.push(b'\n');
-    let mut left = line.as_slice();
-    while !left.is_empty() {
-        match output.write(left) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(count) => left = left.get(count..).unwrap_or_default(),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(AGAIN),
-            Err(error) => return Err(error),
-        }
-    }
-    output.flush()
-}
-
 impl Transport<RoleServer> for Stdio {
     type Error = io::Error;
 
@@ -276,16 +224,24 @@ impl Transport<RoleServer> for Stdio {
     }
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let answered = match &message {
-            JsonRpcMessage::Response(response) => Some(&response.id),
-            JsonRpcMessage::Error(error) => error.id.as_ref(),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        let (answered, is_answer) = match &message {
+            JsonRpcMessage::Response(response) => (Some(&response.id), true),
+            JsonRpcMessage::Error(error) => (error.id.as_ref(), true),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => (None, false),
         };
         let slot = answered.and_then(|id| self.unanswered.end(id));
-        let (written, done) = oneshot::channel();
+        // Whoever gave an answer has nothing to do when it is written; waking him each time would take longer than writing it.
+        let (written, done) = if is_answer { (None, None) } else { Some(oneshot::channel()).unzip() };
         // In the order in which it was called; only the waiting is left for later.
-        let _ = self.outgoing.send(Outgoing::Message { message: Box::new(message), slot, written });
-        async move { done.await.unwrap_or_else(|_| Err(ErrorKind::NotConnected.into())) }
+        let sent = self.outgoing.send(Outgoing::Message { message: Box::new(message), slot, written });
+        let gone = || io::Error::from(ErrorKind::NotConnected);
+        async move {
+            sent.map_err(|_| gone())?;
+            match done {
+                Some(done) => done.await.unwrap_or_else(|_| Err(gone())),
+                None => Ok(()),
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

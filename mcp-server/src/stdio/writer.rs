@@ -1,0 +1,123 @@
+//! The thread that writes: a line for each message, and as many lines at once as wait.
+//!
+//! May touch: the stream. A line is written while it is made, so that a large answer is not there a second time as JSON.
+
+use std::io::{self, ErrorKind, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rmcp::service::{RoleServer, TxJsonRpcMessage};
+use tokio::sync::oneshot;
+
+use super::budget::Share;
+use super::frame::Fault;
+use super::unanswered::Slot;
+
+/// How much is written at once: what a pipe holds.
+const BLOCK: usize = 1 << 16;
+/// How often a descriptor that somebody has set not to wait is looked at.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// What is to be written.
+pub(super) enum Outgoing {
+    Message {
+        message: Box<TxJsonRpcMessage<RoleServer>>,
+        slot: Option<Slot>,
+        /// Where somebody waits for it.
+        written: Option<oneshot::Sender<io::Result<()>>>,
+    },
+    /// Counted for until it is written.
+    Fault(Fault, Share),
+    End,
+}
+
+/// What a line holds until it is written.
+enum Held {
+    Answer(#[expect(dead_code, reason = "held, not read")] Slot),
+    Fault(#[expect(dead_code, reason = "held, not read")] Share),
+    Waited(oneshot::Sender<io::Result<()>>),
+}
+
+/// Writes until the end or the first failure.
+pub(super) fn run(outgoing: &mpsc::Receiver<Outgoing>, output: impl Write) -> io::Result<()> {
+    let mut block = Block { output, lines: Vec::with_capacity(BLOCK), taken: 0 };
+    let mut held = Vec::new();
+    let mut ended = false;
+    while !ended {
+        let Ok(first) = outgoing.recv() else { break };
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Outgoing::End => {
+                    ended = true;
+                    break;
+                }
+                Outgoing::Fault(fault, share) => {
+                    serde_json::to_writer(&mut block, &fault.to_json())?;
+                    held.push(Held::Fault(share));
+                }
+                Outgoing::Message { message, slot, written } => {
+                    serde_json::to_writer(&mut block, &message)?;
+                    held.extend(slot.map(Held::Answer));
+                    held.extend(written.map(Held::Waited));
+                }
+            }
+            block.write_all(b"\n")?;
+            next = if block.taken < BLOCK / 2 { outgoing.try_recv().ok() } else { None };
+        }
+        block.flush()?;
+        for held in held.drain(..) {
+            if let Held::Waited(written) = held {
+                // Nobody waits for it where the server is closing.
+                let _ = written.send(Ok(()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lines on their way out.
+struct Block<W> {
+    output: W,
+    lines: Vec<u8>,
+    /// How many bytes came since the last flush.
+    taken: usize,
+}
+
+impl<W: Write> Block<W> {
+    fn write_out(&mut self) -> io::Result<()> {
+        let mut left = self.lines.as_slice();
+        while !left.is_empty() {
+            match self.output.write(left) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => left = left.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(AGAIN),
+                Err(error) => return Err(error),
+            }
+        }
+        self.lines.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Block<W> {
+    /// Takes all of it.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.taken = self.taken.saturating_add(bytes.len());
+        for part in bytes.chunks(BLOCK) {
+            if self.lines.len() + part.len() > BLOCK {
+                self.write_out()?;
+            }
+            self.lines.extend_from_slice(part);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_out()?;
+        self.taken = 0;
+        self.output.flush()
+    }
+}
