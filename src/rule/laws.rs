@@ -65,7 +65,7 @@ impl Alone {
             && theirs.iter().all(|left| mine.contains(left))
     }
 
-    fn from_inside(&self) -> Vec<Rule> {
+    fn seen_inside(&self) -> Vec<Rule> {
         self.rules.iter().filter(|(_, states)| *states != 0).map(|(rule, start)| Rule { start: *start, ..rule.clone() }).collect()
     }
 }
@@ -145,7 +145,7 @@ proptest! {
         prop_assert_eq!(set.stand_alike(&at, &wider, &there), alone.is_like(&alone_there));
         // From inside: the same rules, which go on alike.
         let (seen, below) = set.seen_from_inside(&one);
-        let expected = alone.from_inside();
+        let expected = alone.seen_inside();
         prop_assert_eq!((&seen, below), (&expected, alone.below));
         let (inner, inside, _) = both(&seen, below, &rest);
         prop_assert!(inner.stand_alike(&inside, &set, &set.level(&one.join(&rest))));
