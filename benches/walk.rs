@@ -1,4 +1,5 @@
-//! Going through 200,000 entries by cap-roots beside what people use without it: `cargo bench --bench walk`.
+//! Going through 200,000 entries by cap-roots beside what people use without it: `cargo bench --bench walk`,
+//! with a part of a title behind `--` for one tree alone.
 //!
 //! All candidates take turns in one run, on the same tree, once it is in the kernel's memory; what is printed are ratios of each turn to the same turn
 //! of [`BASE`]: their median, and the quarter and three quarters of them. Absolute times of a shared machine mean nothing.
@@ -35,12 +36,17 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     for (place, below) in [("in memory (tmpfs)", "/dev/shm".into()), ("on disk, in the cache", std::env::temp_dir())] {
         for (shape, counts) in [("nested", NESTED), ("wide", WIDE)] {
+            let title = format!("{shape}, {place}");
+            if !title.contains(&only) {
+                continue;
+            }
             let folder = tempfile::Builder::new().prefix("cap-roots-walk-").tempdir_in(&below).unwrap();
             let root = fs::canonicalize(folder.path()).unwrap();
             plant(&root, counts);
-            measure(&format!("{shape}, {place}"), jobs(&root));
+            measure(&title, jobs(&root));
         }
     }
 }

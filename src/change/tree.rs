@@ -8,9 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, FileType, Metadata};
+use cap_std::fs::{Dir, Metadata};
 
 use crate::identity::Identity;
+use crate::metadata::FileType;
+use crate::resolve::names::Names;
 use crate::resolve::step::{self, Entered};
 use crate::resolve::way::Way;
 
@@ -45,6 +47,8 @@ pub(crate) struct Descent<T> {
     budget: usize,
     /// Names were left out because there were more.
     over: bool,
+    /// What listings are read into, one after the other.
+    buffer: Vec<u8>,
 }
 
 /// Whether a directory was entered.
@@ -69,11 +73,13 @@ impl<T> Descent<T> {
     }
 
     fn in_order(top: Dir, known: T, budget: usize, sorted: bool) -> io::Result<Self> {
-        let way = Way::new(Arc::new(top));
-        let mut descent = Self { way, frames: Vec::new(), seen: HashSet::new(), sorted, budget, over: false };
-        let top = Arc::clone(descent.way.top());
-        descent.seen.insert(Identity::of(&top)?);
-        descent.open(&top, known)?;
+        let top = Arc::new(step::open_to_list(&top)?);
+        let way = Way::new(Arc::clone(&top));
+        let (frames, seen, buffer) = (Vec::new(), HashSet::new(), Vec::new());
+        let mut descent = Self { way, frames, seen, sorted, budget, over: false, buffer };
+        let metadata = top.dir_metadata()?;
+        descent.seen.insert(Identity::from(&metadata));
+        descent.open(&top, metadata, known)?;
         Ok(descent)
     }
 
@@ -113,31 +119,33 @@ impl<T> Descent<T> {
         if self.frames.len() >= DEPTH_LIMIT {
             return Ok(Descended::TooDeep);
         }
-        let Entered::Dir(dir) = step::enter(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
-        if !self.seen.insert(Identity::of(&dir)?) {
+        let Some((dir, metadata)) = step::enter_to_list(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
+        if !self.seen.insert(Identity::from(&metadata)) {
             return Ok(Descended::Not);
         }
-        self.open(&dir, known)?;
+        let dir = Arc::new(dir);
+        self.open(&dir, metadata, known)?;
         self.way.push(name.to_owned(), dir);
         Ok(Descended::Into)
     }
 
     /// All names at once, so that no listing stays open while what is below is gone through.
-    fn open(&mut self, dir: &Dir, known: T) -> io::Result<()> {
+    fn open(&mut self, dir: &Arc<Dir>, metadata: Metadata, known: T) -> io::Result<()> {
         let mut names = Vec::new();
-        for entry in dir.entries()? {
-            let entry = entry?;
-            if self.budget == 0 {
-                self.over = true;
-                break;
+        let mut listing = Names::of(Arc::clone(dir), std::mem::take(&mut self.buffer))?;
+        while listing.more(|name, file_type| match self.budget.checked_sub(1) {
+            Some(left) => {
+                self.budget = left;
+                names.push((name.to_owned(), file_type));
             }
-            self.budget -= 1;
-            names.push((entry.file_name(), entry.file_type().ok()));
-        }
+            None => self.over = true,
+        })? && !self.over
+        {}
+        self.buffer = listing.into_buffer();
         if self.sorted {
             names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         }
-        self.frames.push(Frame { metadata: dir.dir_metadata()?, names: names.into_iter(), known });
+        self.frames.push(Frame { metadata, names: names.into_iter(), known });
         Ok(())
     }
 }
@@ -155,7 +163,7 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
         match step? {
             Step::Name { dir, name, file_type } => {
                 let is_dir = match file_type {
-                    Some(file_type) => file_type.is_dir(),
+                    Some(file_type) => file_type == FileType::Dir,
                     None => step::see(&dir, &name)?.metadata.is_dir(),
                 };
                 if is_dir {

@@ -15,6 +15,7 @@ use crate::change::tree::{Descended, Descent, Step};
 use crate::change::{self, Scaffold};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
+use crate::metadata::FileType;
 use crate::ops::remove::type_of;
 use crate::ops::rename::{Way, permits, unlike};
 use crate::ops::{TREE_LIMIT, check_creatable, contradiction, io, slot, write};
@@ -172,8 +173,8 @@ impl Tree<'_> {
             self.authority.check()?;
             let Step::Name { dir, name, file_type } = step.map_err(io)? else { continue };
             let file_type = type_of(&dir, &name, file_type)?;
-            match self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink()) {
-                Ok(level) if file_type.is_dir() && !is_reserved(&name) => {
+            match self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink)) {
+                Ok(level) if file_type == FileType::Dir && !is_reserved(&name) => {
                     if descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
                         return Err(ErrorKind::Limit.into());
                     }
@@ -216,14 +217,14 @@ impl Tree<'_> {
                 Step::Name { name, .. } if is_reserved(&name) => {}
                 Step::Name { dir, name, file_type } => {
                     let file_type = type_of(&dir, &name, file_type)?;
-                    let level = self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink())?;
+                    let level = self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink))?;
                     let into = out.last().map_err(io)?;
-                    if file_type.is_dir() {
+                    if file_type == FileType::Dir {
                         if descent.descend(&name, level).map_err(io)? == Descended::Into {
                             out.push(name.clone(), change::make_dir(&into, &name).map_err(io)?);
                             copied.dirs += 1;
                         }
-                    } else if file_type.is_file() {
+                    } else if file_type == FileType::File {
                         match step::open(&dir, &name).map_err(|error| Error::from_open(&error)) {
                             Ok(Opened::File(file, metadata)) if self.is_copied(&file, &metadata)? => {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;

@@ -30,6 +30,7 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
     let descent = Descent::sorted(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
     receipt.close(descent.map(|descent| Walk {
         place: walked,
+        here: None,
         descent,
         ahead: None,
         depth: 0,
@@ -81,6 +82,8 @@ pub enum Cut {
 #[must_use = "an iterator does nothing until it is used"]
 pub struct Walk {
     place: Place,
+    /// The directory that the last entry is in, for all entries of it. One, so that what it holds is one descriptor.
+    here: Option<Arc<Place>>,
     descent: Descent<Known>,
     /// A directory that was shown and is to be entered next.
     ahead: Option<(Entry, Known)>,
@@ -170,7 +173,7 @@ impl Walk {
             let known = self.descent.known()?;
             let level = self.place.root().rules.enter(&known.level.stand, &name);
             let file_type = match type_of(&dir, &name, listed) {
-                Ok(file_type) => FileType::from(file_type),
+                Ok(file_type) => file_type,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(_) => FileType::Special,
             };
@@ -178,8 +181,6 @@ impl Walk {
                 self.hidden += 1;
                 continue;
             }
-            let start = Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() };
-            let path = known.path.join(&RelPath::single(&name));
             let length = known.length.saturating_add(u64::try_from(name.len()).unwrap_or(u64::MAX));
             if self.entries >= self.limits.entries || self.bytes.saturating_add(length) > self.limits.bytes {
                 self.cut = Some(if self.entries >= self.limits.entries { Cut::Entries } else { Cut::Bytes });
@@ -188,9 +189,18 @@ impl Walk {
             self.entries += 1;
             self.bytes += length;
             self.depth = self.descent.depth();
-            let entry = Entry::new(Place { start: Some(start), ..self.place.clone() }, name, file_type);
+            let here = match self.here.take() {
+                Some(here) if here.start.as_ref().is_some_and(|start| Arc::ptr_eq(&start.dir, &dir)) => here,
+                _ => {
+                    let start = Start { dir, path: known.path.clone(), level: known.level.clone() };
+                    Arc::new(Place { start: Some(start), ..self.place.clone() })
+                }
+            };
+            self.here = Some(Arc::clone(&here));
+            let entry = Entry::new(here, name, file_type);
             if file_type == FileType::Dir {
                 if self.descent.depth() < self.limits.depth {
+                    let path = known.path.join(&RelPath::single(entry.name()));
                     self.ahead = Some((entry.clone(), Known { path, length: length.saturating_add(1), level }));
                 } else {
                     self.cut = Some(Cut::Depth);

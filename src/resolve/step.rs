@@ -38,9 +38,9 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{create_file, enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
+pub(crate) use linux::{create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{create_file, enter, open, open_dir_at, reenter, see};
+pub(crate) use portable::{create_file, enter, enter_to_list, open, open_dir_at, open_to_list, reenter, see};
 
 #[cfg(target_os = "linux")]
 use linux::open_to_write;
@@ -86,7 +86,8 @@ const RETRIES: usize = 16;
 mod linux {
     use std::fs::File;
 
-    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
+    use cap_std::fs::PermissionsExt;
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, RawMode, fstatfs, openat, readlinkat};
     use rustix::io::Errno;
 
     use super::*;
@@ -178,6 +179,24 @@ mod linux {
             Err(Errno::NOTDIR | Errno::LOOP) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The directory once more, to list it from its beginning.
+    pub(crate) fn open_to_list(dir: &Dir) -> io::Result<Dir> {
+        Ok(Dir::from_std_file(open_one(dir, OsStr::new("."), READ | OFlags::DIRECTORY)?))
+    }
+
+    /// The directory of this name and what it is, to list it and to go on from it: in one call, where [`enter`] and [`open_to_list`] are two. `None`
+    /// where it is none, or none any more.
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Metadata)>> {
+        let Some(file) = open_dir_at(dir, name)? else { return Ok(None) };
+        let metadata = Metadata::from_file(&file)?;
+        let dir = Dir::from_std_file(file);
+        // What may be read and not searched is listed in neither way; only where its mode says that everybody may search it, nobody has to ask.
+        if RawMode::from(metadata.permissions().mode()) & 0o111 != 0o111 {
+            reenter(&dir)?;
+        }
+        Ok(Some((dir, metadata)))
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
@@ -313,6 +332,16 @@ mod portable {
             Entered::Dir(dir) => open_dir(&dir).map(Some),
             Entered::Link(_) | Entered::Other => Ok(None),
         }
+    }
+
+    pub(crate) fn open_to_list(dir: &Dir) -> io::Result<Dir> {
+        dir.try_clone()
+    }
+
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Metadata)>> {
+        let Entered::Dir(dir) = enter(dir, name)? else { return Ok(None) };
+        let metadata = dir.dir_metadata()?;
+        Ok(Some((dir, metadata)))
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
