@@ -103,10 +103,19 @@ impl<T> Descent<T> {
         self.frames.last().map(|frame| &frame.known)
     }
 
+    /// The next name in the directory that it stands in; `None` where all were told.
+    pub(crate) fn name(&mut self) -> Option<(OsString, Option<FileType>)> {
+        self.frames.last_mut()?.names.next()
+    }
+
+    /// The directory that it stands in.
+    pub(crate) fn dir(&mut self) -> io::Result<Arc<Dir>> {
+        self.way.last()
+    }
+
     /// The next entry, or the end of a directory; `None` at the end of all. After an error it goes on behind what failed.
     pub(crate) fn next(&mut self) -> Option<io::Result<Step>> {
-        let frame = self.frames.last_mut()?;
-        if let Some((name, file_type)) = frame.names.next() {
+        if let Some((name, file_type)) = self.name() {
             return Some(self.way.last().map(|dir| Step::Name { dir, name, file_type }));
         }
         let metadata = self.frames.pop()?.metadata;

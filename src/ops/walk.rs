@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use crate::access::{Access, Operation};
-use crate::change::tree::{Descended, Descent, Step};
+use crate::change::tree::{Descended, Descent};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::FileType;
 use crate::ops::list::Entry;
@@ -143,25 +143,32 @@ impl Walk {
         if let Some((entry, known)) = self.ahead.take() {
             match self.descent.descend(entry.name(), known) {
                 Ok(Descended::TooDeep) => self.cut = Some(Cut::Depth),
-                Ok(Descended::Into | Descended::Not) => {}
+                Ok(Descended::Into) => self.here = None,
+                Ok(Descended::Not) => {}
                 // Removed or exchanged meanwhile.
                 Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Some(Err(io(error).about(entry.uri()))),
             }
         }
         loop {
-            let (dir, name, listed) = match self.descent.next() {
-                None => {
-                    if self.descent.is_over() {
-                        self.cut = Some(Cut::Entries);
+            let Some((name, listed)) = self.descent.name() else {
+                self.here = None;
+                match self.descent.next() {
+                    None => {
+                        if self.descent.is_over() {
+                            self.cut = Some(Cut::Entries);
+                        }
+                        return None;
                     }
-                    return None;
+                    Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => return Some(Err(io(error))),
+                    Some(_) => continue,
                 }
-                Some(Ok(Step::Name { dir, name, file_type })) => (dir, name, file_type),
-                Some(Ok(Step::Leave { .. })) => continue,
+            };
+            let here = match self.here() {
+                Ok(here) => here,
                 // A directory above was exchanged or removed: what is left of it is not shown.
-                Some(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Some(Err(error)) => return Some(Err(io(error))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Some(Err(io(error))),
             };
             if is_reserved(&name) {
                 continue;
@@ -170,13 +177,15 @@ impl Walk {
                 self.cut = Some(Cut::Depth);
                 return None;
             }
-            let known = self.descent.known()?;
-            let level = self.place.root().rules.enter(&known.level.stand, &name);
-            let file_type = match type_of(&dir, &name, listed) {
+            let (known, start) = (self.descent.known()?, here.start.as_ref()?);
+            let file_type = match type_of(&start.dir, &name, listed) {
                 Ok(file_type) => file_type,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(_) => FileType::Special,
             };
+            let rules = &self.place.root().rules;
+            // Without rules, all of it stands as the directory does.
+            let level = if rules.is_empty() { known.level.clone() } else { rules.enter(&known.level.stand, &name) };
             if level.ceiling(matches!(file_type, FileType::Dir | FileType::Symlink)) < Access::List {
                 self.hidden += 1;
                 continue;
@@ -189,14 +198,6 @@ impl Walk {
             self.entries += 1;
             self.bytes += length;
             self.depth = self.descent.depth();
-            let here = match self.here.take() {
-                Some(here) if here.start.as_ref().is_some_and(|start| Arc::ptr_eq(&start.dir, &dir)) => here,
-                _ => {
-                    let start = Start { dir, path: known.path.clone(), level: known.level.clone() };
-                    Arc::new(Place { start: Some(start), ..self.place.clone() })
-                }
-            };
-            self.here = Some(Arc::clone(&here));
             let entry = Entry::new(here, name, file_type);
             if file_type == FileType::Dir {
                 if self.descent.depth() < self.limits.depth {
@@ -208,6 +209,19 @@ impl Walk {
             }
             return Some(Ok(entry));
         }
+    }
+
+    /// The directory that it stands in, as the place that its entries are in.
+    fn here(&mut self) -> std::io::Result<Arc<Place>> {
+        if let Some(here) = &self.here {
+            return Ok(Arc::clone(here));
+        }
+        let dir = self.descent.dir()?;
+        let known = self.descent.known().ok_or(std::io::ErrorKind::NotFound)?;
+        let start = Start { dir, path: known.path.clone(), level: known.level.clone() };
+        let here = Arc::new(Place { start: Some(start), ..self.place.clone() });
+        self.here = Some(Arc::clone(&here));
+        Ok(here)
     }
 }
 
