@@ -142,6 +142,11 @@ impl Operation {
         matches!(self, Operation::CreateDir | Operation::CreateDirAll)
     }
 
+    /// Whether it changes anything, at either end.
+    pub(crate) fn changes(self) -> bool {
+        self.needs() == Access::Write || self.needs_at_target().is_some()
+    }
+
     /// What it needs at one of its ends.
     pub(crate) fn needs_at(self, end: End) -> Access {
         match end {
@@ -169,6 +174,14 @@ mod tests {
         assert_eq!(levels.map(|access| access.to_string()), ["none", "list", "read", "write"]);
         let make: Vec<_> = Operation::ALL.iter().filter(|operation| operation.makes_dir()).map(|made| made.name()).collect();
         assert_eq!(make, ["create_dir", "create_dir_all"]);
+    }
+
+    /// Catches: a change that relies on a look at its root from a moment ago.
+    #[test]
+    fn what_changes_something_is_known_by_its_name() {
+        let reads: Vec<_> = Operation::ALL.iter().filter(|operation| !operation.changes()).map(|read| read.name()).collect();
+        let names = ["open", "open_dir", "read_dir", "walk", "metadata", "symlink_metadata", "read_link", "within"];
+        assert_eq!(reads, names);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::access::Access;
+use crate::access::{Access, Operation};
 use crate::clock::Deadline;
 use crate::decide::State;
 use crate::error::ErrorKind;
@@ -97,11 +97,20 @@ impl Authority {
     }
 
     pub(crate) fn state(&self) -> State {
+        self.state_if(Root::is_present)
+    }
+
+    /// The same for one operation: what changes nothing does not look again for a root that was seen a moment ago.
+    pub(crate) fn state_for(&self, operation: Operation) -> State {
+        self.state_if(if operation.changes() { Root::is_present } else { Root::was_present_lately })
+    }
+
+    fn state_if(&self, is_present: fn(&Root) -> bool) -> State {
         match self.check() {
             Err(ErrorKind::Expired) => State::Expired,
             Err(ErrorKind::Cancelled) => State::Cancelled,
             Err(_) => State::Revoked,
-            Ok(()) if self.root.is_present() => State::Held,
+            Ok(()) if is_present(&self.root) => State::Held,
             Ok(()) => State::Absent,
         }
     }

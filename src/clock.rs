@@ -1,7 +1,8 @@
-//! The clock that deadlines use: it counts while the machine sleeps, and nobody can set it back.
+//! The clock that deadlines use: it counts while the machine sleeps, and nobody can set it back. And a cheap one, for what was seen a moment ago.
 //!
 //! May touch: the system's clock.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A moment on that clock.
@@ -81,6 +82,54 @@ impl Reading {
     }
 }
 
+/// When something was last seen to be so, for those whom it is enough that it was so a moment ago.
+#[derive(Debug, Default)]
+pub(crate) struct LastSeen(AtomicU64);
+
+/// What counts as a moment ago, in nanoseconds. The clock's own steps come to it: 1 to 10 ms.
+#[cfg(target_os = "linux")]
+const MOMENT: u64 = 5_000_000;
+
+impl LastSeen {
+    /// Looks, and remembers if it is so. If it is not, nobody relies on an earlier look any more.
+    pub(crate) fn look(&self, is_so: impl FnOnce() -> bool) -> bool {
+        // The clock before the look: what comes between the two makes it older, not younger.
+        let now = coarse_now();
+        let is_so = is_so();
+        self.0.store(now.filter(|_| is_so).unwrap_or(0), Ordering::Relaxed);
+        is_so
+    }
+
+    /// As [`LastSeen::look`], unless it was seen a moment ago.
+    pub(crate) fn look_if_old(&self, is_so: impl FnOnce() -> bool) -> bool {
+        self.is_recent() || self.look(is_so)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_recent(&self) -> bool {
+        let seen = self.0.load(Ordering::Relaxed);
+        seen != 0 && coarse_now().is_some_and(|now| now.saturating_sub(seen) < MOMENT)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_recent(&self) -> bool {
+        false
+    }
+}
+
+/// `CLOCK_MONOTONIC_COARSE` (clock_gettime(2)) in nanoseconds: read without a system call.
+#[cfg(target_os = "linux")]
+fn coarse_now() -> Option<u64> {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    u64::try_from(now.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(now.tv_nsec).ok()?)
+}
+
+/// No clock that is cheap enough is known there.
+#[cfg(not(target_os = "linux"))]
+fn coarse_now() -> Option<u64> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +144,28 @@ mod tests {
         assert_eq!(Deadline::after(Duration::MAX), None);
         assert!((3590..=3600).contains(&hour.unwrap().time_left().as_secs()));
         assert_eq!(Deadline::after(Duration::ZERO).unwrap().time_left(), Duration::ZERO);
+    }
+
+    /// Catches: a look that is relied on for ever, one that went badly and is, and an earlier one that outlives it.
+    #[test]
+    fn what_was_seen_counts_for_a_moment() {
+        use std::cell::Cell;
+        let (seen, looks) = (LastSeen::default(), Cell::new(0));
+        let look = |is_so| {
+            move |looks: &Cell<u32>| {
+                looks.set(looks.get() + 1);
+                is_so
+            }
+        };
+        assert!(!seen.look_if_old(|| look(false)(&looks)));
+        assert!(!seen.look_if_old(|| look(false)(&looks)));
+        assert_eq!(looks.get(), 2, "what was not so is looked at again");
+        assert!(seen.look(|| look(true)(&looks)));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!seen.look_if_old(|| look(false)(&looks)), "after a moment it is looked at again");
+        assert!(seen.look(|| look(true)(&looks)));
+        assert!(!seen.look(|| look(false)(&looks)));
+        assert!(!seen.look_if_old(|| look(false)(&looks)), "a later look went badly");
+        assert_eq!(looks.get(), 7);
     }
 }

@@ -26,7 +26,7 @@ use crate::path::location::Location;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::path::uri;
-use crate::root::{Floor, Place};
+use crate::root::{Floor, Place, Start};
 use crate::rule::Level;
 
 /// A directory inside a root, held: a capability for what is below it and for nothing above.
@@ -42,7 +42,7 @@ pub struct Dir {
 
 impl Dir {
     pub(crate) fn new(authority: Authority, dir: Arc<cap_std::fs::Dir>, prefix: RelPath, level: Level) -> Self {
-        Self { place: Place::new(authority, Floor::Dir { dir, prefix, level }) }
+        Self { place: Place::new(authority, Floor::Dir(Arc::new(Start { dir, path: prefix, level }))) }
     }
 
     /// A path below this directory; whatever else the text is, it is outside.

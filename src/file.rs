@@ -1,6 +1,6 @@
 //! An opened file.
 //!
-//! May touch: its own handle and the authority that it was opened under.
+//! May touch: its own handle and the authority that it was opened under; `resolve::step` for calls that a signal interrupts.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,9 +9,10 @@ use crate::access::Access;
 use crate::authority::{Authority, UnderWay};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata::Metadata;
+use crate::resolve::step;
 
-/// Most bytes that are set aside for a file because of its size alone.
-const HINT_LIMIT: u64 = 1 << 20;
+/// Most bytes that are set aside for a file because of its size alone, and that are read without another look at the authority.
+const PIECE: u64 = 1 << 20;
 
 /// A regular file inside a root, open for reading, or for both where [`Roots::create_new`](crate::Roots::create_new) made it.
 ///
@@ -24,11 +25,11 @@ pub struct File {
     authority: Authority,
     /// What it was opened for; the authority may allow more.
     access: Access,
-    metadata: cap_std::fs::Metadata,
+    metadata: Metadata,
 }
 
 impl File {
-    pub(crate) fn new(file: std::fs::File, metadata: cap_std::fs::Metadata, authority: Authority, access: Access) -> Self {
+    pub(crate) fn new(file: std::fs::File, metadata: Metadata, authority: Authority, access: Access) -> Self {
         Self { file, authority, access, metadata }
     }
 
@@ -77,13 +78,13 @@ impl File {
     /// `revoked`, `io`.
     pub fn metadata(&self) -> Result<Metadata> {
         let _under_way = self.begin(Access::Read)?;
-        cap_std::fs::Metadata::from_file(&self.file).map(Metadata).map_err(|error| Error::from_io(&error))
+        Metadata::of(&self.file).map_err(|error| Error::from_io(&error))
     }
 
-    /// The metadata when it was opened. No system call.
+    /// The metadata when it was opened.
     #[must_use]
     pub fn opened_metadata(&self) -> Metadata {
-        Metadata(self.metadata.clone())
+        self.metadata.clone().with_created(&self.file)
     }
 
     /// The rest of the file, up to `limit` bytes.
@@ -93,31 +94,38 @@ impl File {
     pub fn read_all(&mut self, limit: u64) -> Result<Vec<u8>> {
         let _under_way = self.begin(Access::Read)?;
         let position = self.file.stream_position().map_err(|error| Error::from_io(&error))?;
-        self.read_to_limit(position, limit)
-    }
-
-    pub(crate) fn read_to_limit(&mut self, position: u64, limit: u64) -> Result<Vec<u8>> {
-        let left = self.metadata.len().saturating_sub(position);
-        if left > limit {
-            return Err(Error::too_large(limit));
-        }
-        // The size is a hint, and may be a lie: a file can grow meanwhile, and a sparse one be larger than memory.
-        let hint = usize::try_from(left.min(HINT_LIMIT)).unwrap_or(0);
-        let mut bytes = Vec::new();
-        bytes.try_reserve(hint.saturating_add(1)).map_err(|_| ErrorKind::Limit)?;
-        // Piece by piece, each of which checks: a large file on a slow disk ends soon once its call is withdrawn.
-        Read::by_ref(self).take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(refusal)?;
+        let bytes = read_to_limit(&self.file, &self.authority, self.metadata.len().saturating_sub(position), limit)?;
         self.live()?;
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-            return Err(Error::too_large(limit));
-        }
         Ok(bytes)
     }
 }
 
-/// A refusal of ours travels inside an `io::Error`.
-fn refusal(error: io::Error) -> Error {
-    error.downcast::<Error>().unwrap_or_else(|error| Error::from_io(&error))
+/// The rest of a file of which `left` bytes were there when it was looked at, under an authority by which this counts as under way.
+pub(crate) fn read_to_limit(mut file: &std::fs::File, authority: &Authority, left: u64, limit: u64) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::from_io(&error);
+    if left > limit {
+        return Err(Error::too_large(limit));
+    }
+    // The size is a hint, and may be a lie: a file can grow meanwhile, and a sparse one be larger than memory.
+    let hint = usize::try_from(left.min(PIECE)).unwrap_or(0);
+    // One byte more than there should be is asked for: where that does not come, this is the end.
+    let asked = hint.saturating_add(1);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(asked).map_err(|_| ErrorKind::Limit)?;
+    bytes.resize(asked, 0);
+    let count = step::uninterrupted(|| file.read(&mut bytes)).map_err(failed)?;
+    bytes.truncate(count);
+    let mut at_end = count == 0 || count < asked && u64::try_from(count) == Ok(left);
+    // Piece by piece, each of which checks: a large file on a slow disk ends soon once its call is withdrawn.
+    while !at_end {
+        authority.check()?;
+        let read = file.take(PIECE).read_to_end(&mut bytes).map_err(failed)?;
+        at_end = u64::try_from(read).is_ok_and(|read| read < PIECE);
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+            return Err(Error::too_large(limit));
+        }
+    }
+    Ok(bytes)
 }
 
 impl Read for File {

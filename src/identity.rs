@@ -38,6 +38,12 @@ impl Identity {
     }
 }
 
+impl From<&crate::metadata::Metadata> for Identity {
+    fn from(metadata: &crate::metadata::Metadata) -> Self {
+        metadata.identity
+    }
+}
+
 impl From<&Metadata> for Identity {
     fn from(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }

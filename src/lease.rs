@@ -13,8 +13,10 @@ const REVOKED: usize = 1;
 /// What one operation under way adds.
 const ONE: usize = 2;
 
-/// Shared by everything that one `Roots` handed out.
+/// Shared by everything that one `Roots` handed out. On cache lines of its own: each operation writes to it, and what lies beside it is read by
+/// each.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Lease {
     /// [`REVOKED`], and [`ONE`] for each operation under way: in one word, so that whoever enters cannot be overlooked.
     state: AtomicUsize,

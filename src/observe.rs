@@ -166,7 +166,7 @@ pub(crate) struct Coming {
 /// The observer agreed and waits for the event. It is told once: what is dropped without an outcome (by a panic of the caller's code) is told
 /// as `io`, so that whatever was set aside for it is given back.
 #[must_use = "the observer waits for the outcome"]
-pub(crate) struct Admitted(Option<(Arc<dyn Observer>, Coming)>);
+pub(crate) struct Admitted(Option<Box<(Arc<dyn Observer>, Coming)>>);
 
 impl Watch {
     pub(crate) fn by(observer: Option<Arc<dyn Observer>>) -> Self {
@@ -177,7 +177,7 @@ impl Watch {
     pub(crate) fn admit(&self, operation: Operation, coming: impl FnOnce() -> Coming) -> Result<Admitted, Error> {
         let Some(observer) = &self.0 else { return Ok(Admitted(None)) };
         match observer.admit(operation) {
-            Admission::Admitted => Ok(Admitted(Some((Arc::clone(observer), coming())))),
+            Admission::Admitted => Ok(Admitted(Some(Box::new((Arc::clone(observer), coming()))))),
             Admission::Busy => Err(Error::not_recorded()),
         }
     }
@@ -220,7 +220,8 @@ impl Admitted {
     }
 
     fn end(&mut self, outcome: Result<(), ErrorKind>, bytes: Option<u64>) {
-        let Some((observer, Coming { operation, end, root, path })) = self.0.take() else { return };
+        let Some(told) = self.0.take() else { return };
+        let (observer, Coming { operation, end, root, path }) = *told;
         let bytes = bytes.filter(|_| outcome.is_ok());
         observer.observe(&Event { operation, root: root.as_deref(), end, path: &path, outcome, bytes });
     }

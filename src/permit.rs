@@ -57,7 +57,7 @@ impl Permit {
         let admitted = place.authority.watch.admit(operation, || Coming::at(operation, end, &place, &path))?;
         let level = place.root().rules.judge_text(&place.start_level(), &path, operation.needs_at(end), operation.makes_dir());
         let facts = Facts {
-            state: place.authority.state(),
+            state: place.authority.state_for(operation),
             access: place.authority.access(),
             no_delete: place.authority.no_delete(),
             unruled: level.is_some(),
@@ -141,6 +141,15 @@ impl Receipt {
     /// The last check of an operation that changed nothing; then the observer is told, and the outcome handed on. Whatever `revoke()` did
     /// not see coming is dropped here, unused.
     pub(crate) fn close<T>(self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.close_with(outcome, |done, _| done)
+    }
+
+    /// The same for what goes on under the authority that it was opened with.
+    pub(crate) fn close_with<T, U>(
+        self,
+        outcome: Result<T, Error>,
+        hand_out: impl FnOnce(T, Authority) -> U,
+    ) -> Result<U, Error> {
         let Self { permit: Permit { place, under_way, admitted, .. }, committed, bytes } = self;
         let outcome = match place.authority.check() {
             Err(kind) if !committed => Err(kind.into()),
@@ -150,7 +159,7 @@ impl Receipt {
         // An observer may itself wait for the end of everything.
         drop(under_way);
         admitted.tell(outcome.as_ref().map(|_| ()).map_err(Error::kind), bytes);
-        outcome
+        outcome.map(|done| hand_out(done, place.authority))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! May touch: `resolve::step` for picking up a root that was missing, `lease`, `queue`.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -12,7 +13,7 @@ use cap_std::fs::Dir;
 
 use crate::access::Access;
 use crate::authority::Authority;
-use crate::clock::Deadline;
+use crate::clock::{Deadline, LastSeen};
 use crate::error::{Error, ErrorKind, Subject};
 use crate::identity::Identity;
 use crate::lease::Lease;
@@ -32,6 +33,8 @@ pub(crate) struct Held {
     pub(crate) identity: Identity,
     /// The directory that it was found in, and its name there. None for a top directory.
     at: Option<(Dir, OsString)>,
+    /// When it was last seen there.
+    seen: LastSeen,
 }
 
 /// Where a missing root may appear.
@@ -64,6 +67,8 @@ impl Shared {
     }
 }
 
+/// Aligned so that counting who holds it, which each operation does, takes no cache line from those who read it.
+#[repr(align(128))]
 pub(crate) struct Root {
     pub(crate) name: RootName,
     pub(crate) access: Access,
@@ -120,13 +125,19 @@ impl Root {
     /// Whether the directory is where it was found. One that was removed, moved away, replaced or mounted over is not, whatever took its
     /// name; one that comes back is.
     pub(crate) fn is_present(&self) -> bool {
-        self.held().is_some_and(Held::is_in_place)
+        self.held().is_some_and(|held| held.seen.look(|| held.is_in_place()))
+    }
+
+    /// The same, or whether it was a moment ago. For what changes nothing: it is then as if that had begun a moment earlier, and what it reads is in
+    /// the directory that was granted in any case, since that is held.
+    pub(crate) fn was_present_lately(&self) -> bool {
+        self.held().is_some_and(|held| held.seen.look_if_old(|| held.is_in_place()))
     }
 }
 
 impl Held {
     pub(crate) fn new(dir: Dir, identity: Identity, at: Option<(Dir, OsString)>) -> Self {
-        let mut held = Self { dir: Arc::new(dir), identity, at };
+        let mut held = Self { dir: Arc::new(dir), identity, at, seen: LastSeen::default() };
         // Where its place cannot be looked at to begin with, that says nothing later.
         if !held.is_in_place() {
             held.at = None;
@@ -173,7 +184,7 @@ pub(crate) struct Place {
     pub(crate) authority: Authority,
     pub(crate) floor: Floor,
     /// A held directory below the floor from which to start.
-    pub(crate) start: Option<Start>,
+    pub(crate) start: Option<Arc<Start>>,
     /// The one name in the floor that counts; it is no directory and no link.
     pub(crate) only: Option<OsString>,
 }
@@ -186,11 +197,10 @@ pub(crate) enum Floor {
     /// A directory below the root, looked up by these names at each operation: a handle would follow it out of the grant.
     Names(Arc<RelPath>),
     /// A held directory below the root, with its path from the root.
-    Dir { dir: Arc<Dir>, prefix: RelPath, level: Level },
+    Dir(Arc<Start>),
 }
 
-/// A held directory, with its path from the floor.
-#[derive(Clone)]
+/// A held directory, with its path from the floor or the root, and what the rules say of it.
 pub(crate) struct Start {
     pub(crate) dir: Arc<Dir>,
     pub(crate) path: RelPath,
@@ -221,23 +231,23 @@ impl Place {
     pub(crate) fn floor_dir(&self) -> Result<&Arc<Dir>, Error> {
         match &self.floor {
             Floor::Root | Floor::Names(_) => Ok(&self.root().held().ok_or(ErrorKind::RootAbsent)?.dir),
-            Floor::Dir { dir, .. } => Ok(dir),
+            Floor::Dir(held) => Ok(&held.dir),
         }
     }
 
     /// What the rules say of the floor.
-    pub(crate) fn floor_level(&self) -> Level {
+    pub(crate) fn floor_level(&self) -> Cow<'_, Level> {
         let rules = &self.root().rules;
         match &self.floor {
-            Floor::Root => rules.top().clone(),
-            Floor::Names(names) => rules.level(names),
-            Floor::Dir { level, .. } => level.clone(),
+            Floor::Root => Cow::Borrowed(rules.top()),
+            Floor::Names(names) => Cow::Owned(rules.level(names)),
+            Floor::Dir(held) => Cow::Borrowed(&held.level),
         }
     }
 
     /// What the rules say of the directory that paths start from.
-    pub(crate) fn start_level(&self) -> Level {
-        self.start.as_ref().map_or_else(|| self.floor_level(), |start| start.level.clone())
+    pub(crate) fn start_level(&self) -> Cow<'_, Level> {
+        self.start.as_ref().map_or_else(|| self.floor_level(), |start| Cow::Borrowed(&start.level))
     }
 
     /// The path of `path` from the root: for messages, URIs and the audit, not for opening.
@@ -245,7 +255,7 @@ impl Place {
         let mut full = match &self.floor {
             Floor::Root => RelPath::default(),
             Floor::Names(prefix) => RelPath::clone(prefix),
-            Floor::Dir { prefix, .. } => prefix.clone(),
+            Floor::Dir(held) => held.path.clone(),
         };
         if let Some(start) = &self.start {
             full = full.join(&start.path);
@@ -260,7 +270,7 @@ impl Place {
         match &self.floor {
             Floor::Root => Some(rest),
             Floor::Names(prefix) => rest.below(prefix),
-            Floor::Dir { prefix, .. } => rest.below(prefix),
+            Floor::Dir(held) => rest.below(&held.path),
         }
     }
 }

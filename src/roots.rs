@@ -44,6 +44,10 @@ use crate::root_info::RootInfo;
 /// the text, picks a root by it, decides, and opens relative to the root's held directory, so that neither the text nor `..`, links
 /// or renames lead outside. All methods may be called from several threads at once; they block on the disk, never on a peer.
 ///
+/// A root whose directory was moved, removed or replaced is `root-absent`. What changes something looks for that each time. What only reads or lists
+/// relies on a look that is at most 5 ms old (and a tick of the system's clock, at most 10 ms), as if it had begun then: the directory that it reads is
+/// held, so it is the one that was granted in any case, and revocation is checked each time.
+///
 /// # Errors of every method
 /// `invalid-path` and `invalid-uri` for text that is no path; `outside-roots`, alike whether or not anything is there; `no-roots`,
 /// `root-absent`, `not-granted`, `protected` (by a rule, existing or not), `revoked`, `expired`, `cancelled`; `not-found`, `not-a-directory`, `symlink-loop` (more than 40 links), `ambiguous` (names

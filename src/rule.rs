@@ -3,6 +3,7 @@
 //! May touch: `access`, the error details. No I/O (PURE-CORE). Each pattern is an automaton over names: a directory stands in a set of its
 //! states, and that set alone says what the pattern will match below. This is what lets `rename` compare two places exactly.
 
+mod automaton;
 mod glob;
 #[cfg(test)]
 mod table;
@@ -12,7 +13,8 @@ use std::ffi::OsStr;
 use crate::access::Access;
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
-use glob::{Name, Piece, tokens};
+use automaton::{Automaton, Places};
+use glob::{Piece, tokens};
 pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
 
 /// Most names in one pattern: its states fit into one word.
@@ -122,32 +124,6 @@ impl Rule {
     pub(crate) fn glob(&self) -> &str {
         &self.glob
     }
-
-    /// All states that can be reached from `states` without a name.
-    fn close(&self, mut states: u64) -> u64 {
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if *piece == Piece::Depth && states & (1 << index) != 0 {
-                states |= 1 << (index + 1);
-            }
-        }
-        states
-    }
-
-    fn step(&self, states: u64, name: &Name) -> u64 {
-        let mut next = 0;
-        for (index, piece) in self.pieces.iter().enumerate().filter(|(index, _)| states & (1 << index) != 0) {
-            match piece {
-                Piece::Depth => next |= 1 << index,
-                Piece::Name(tokens) if name.matches(tokens) => next |= 1 << (index + 1),
-                Piece::Name(_) => {}
-            }
-        }
-        self.close(next)
-    }
-
-    fn accepts(&self, states: u64) -> bool {
-        states & (1 << self.pieces.len()) != 0
-    }
 }
 
 fn literal(names: &RelPath) -> Vec<Piece> {
@@ -162,7 +138,7 @@ fn literal(names: &RelPath) -> Vec<Piece> {
 /// the same names below them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stand {
-    states: Vec<u64>,
+    places: Places,
     /// The ceiling of everything below, from rules that matched on the way.
     below: Access,
 }
@@ -181,7 +157,7 @@ impl Level {
     /// Of a place without rules.
     pub(crate) fn free() -> Self {
         let all = Access::Write;
-        Self { as_file: all, as_dir: all, stand: Stand { states: Vec::new(), below: all } }
+        Self { as_file: all, as_dir: all, stand: Stand { places: Places::default(), below: all } }
     }
 
     /// The ceiling once the type is known.
@@ -197,6 +173,7 @@ type Left<'a> = (&'a [Piece], bool, Access, Access);
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     rules: Vec<Rule>,
+    automaton: Automaton,
     top: Level,
 }
 
@@ -205,9 +182,10 @@ impl Rules {
     pub(crate) fn new(rules: Vec<Rule>, ceiling: Access) -> Self {
         // A ceiling of everything takes nothing away.
         let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.own.min(rule.below) < Access::Write).collect();
-        let states = rules.iter().map(|rule| rule.close(rule.start)).collect();
-        let top = settle(&rules, states, ceiling);
-        Self { rules, top }
+        let automaton = Automaton::new(rules.iter().map(|rule| rule.pieces.as_slice()));
+        let mut all = Self { rules, automaton, top: Level::free() };
+        all.top = all.settle(all.automaton.start(all.rules.iter().map(|rule| rule.start)), ceiling);
+        all
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -221,13 +199,36 @@ impl Rules {
 
     /// `name` in a directory that stands at `stand`.
     pub(crate) fn enter(&self, stand: &Stand, name: &OsStr) -> Level {
-        if stand.states.iter().all(|states| *states == 0) {
+        if stand.places.is_none() {
             let below = stand.below;
             return Level { as_file: below, as_dir: below, stand: stand.clone() };
         }
-        let name = Name::new(&name.to_string_lossy());
-        let states = self.rules.iter().zip(&stand.states).map(|(rule, states)| rule.step(*states, &name)).collect();
-        settle(&self.rules, states, stand.below)
+        self.settle(self.automaton.step(&stand.places, name), stand.below)
+    }
+
+    /// The level of a name whose rules stand at `places`, below a place whose ceiling is `below`.
+    fn settle(&self, mut places: Places, below: Access) -> Level {
+        let (mut as_file, mut as_dir, mut further) = (below, below, below);
+        if !self.automaton.has_matched(&places) {
+            return Level { as_file, as_dir, stand: Stand { places, below } };
+        }
+        for (number, rule) in self.matched(&places.clone()) {
+            as_dir = as_dir.min(rule.own);
+            if !rule.dirs_only {
+                as_file = as_file.min(rule.own);
+            }
+            further = further.min(rule.below);
+            // Everything below is covered, so where the pattern stands makes no difference any more.
+            if rule.below <= rule.own {
+                self.automaton.forget(&mut places, number);
+            }
+        }
+        Level { as_file, as_dir, stand: Stand { places, below: further } }
+    }
+
+    /// The rules that match at these places.
+    fn matched(&self, places: &Places) -> impl Iterator<Item = (usize, &Rule)> {
+        self.automaton.matched(places).filter_map(|number| Some((number, self.rules.get(number)?)))
     }
 
     /// Every rule, as `(glob, access)`.
@@ -237,17 +238,14 @@ impl Rules {
 
     /// The rules that match a name of `path`, as far as text tells, as `GLOB=ACCESS`, each with what it leaves of the path.
     pub(crate) fn that_match(&self, from: &Level, path: &RelPath) -> Vec<(String, Access)> {
-        let mut states = from.stand.states.clone();
+        let mut places = from.stand.places.clone();
         let mut found = Vec::new();
         let mut steps = path.steps().peekable();
         while let Some(Step::Name(name)) = steps.next() {
-            let name = Name::new(&name.to_string_lossy());
-            for (rule, states) in self.rules.iter().zip(&mut states) {
-                *states = rule.step(*states, &name);
-                if rule.accepts(*states) {
-                    let left = if steps.peek().is_some() { rule.own.min(rule.below) } else { rule.own };
-                    found.push((format!("{}={}", rule.glob(), rule.access()), left));
-                }
+            places = self.automaton.step(&places, name);
+            for (_, rule) in self.matched(&places) {
+                let left = if steps.peek().is_some() { rule.own.min(rule.below) } else { rule.own };
+                found.push((format!("{}={}", rule.glob(), rule.access()), left));
             }
         }
         found
@@ -267,8 +265,8 @@ impl Rules {
     /// The rules as they hold in a root at `names` below this one, and the ceiling of everything in it.
     pub(crate) fn seen_from_inside(&self, names: &RelPath) -> (Vec<Rule>, Access) {
         let level = self.level(names);
-        let rules = self.rules.iter().zip(&level.stand.states).filter(|(_, states)| **states != 0);
-        (rules.map(|(rule, states)| Rule { start: *states, ..rule.clone() }).collect(), level.stand.below)
+        let rules = self.parts(&level.stand).filter(|(_, start)| *start != 0);
+        (rules.map(|(rule, start)| Rule { start, ..rule.clone() }).collect(), level.stand.below)
     }
 
     /// Whether the rules match below one directory exactly what the rules of `other` match below another: only then may what is in one be in
@@ -280,14 +278,18 @@ impl Rules {
             && theirs.iter().all(|left| mine.contains(left))
     }
 
+    /// Each rule, and the places of its own pattern where it stands.
+    fn parts<'a>(&'a self, stand: &'a Stand) -> impl Iterator<Item = (&'a Rule, u64)> {
+        self.rules.iter().enumerate().map(|(number, rule)| (rule, self.automaton.part(&stand.places, number)))
+    }
+
     /// What can still match something below.
     fn left_of<'a>(&'a self, stand: &'a Stand) -> Vec<Left<'a>> {
-        let states = |(rule, states): (&'a Rule, &u64)| {
-            let states = *states;
+        let states = |(rule, states): (&'a Rule, u64)| {
             let left = (0..rule.pieces.len()).filter(move |index| states & (1 << index) != 0);
             left.filter_map(|index| Some((rule.pieces.get(index..)?, rule.dirs_only, rule.own, rule.below)))
         };
-        self.rules.iter().zip(&stand.states).flat_map(states).collect()
+        self.parts(stand).flat_map(states).collect()
     }
 
     /// Judges typed text, as far as text goes: every name on the way must at least be listed, the last one allow `need`. `None` where one
@@ -297,15 +299,19 @@ impl Rules {
         if self.is_empty() && !path.steps().any(|step| matches!(step, Step::Name(name) if is_reserved(name))) {
             return Some(from.clone());
         }
-        let mut levels: Vec<Level> = vec![from.clone()];
+        let mut at = from.clone();
+        // Only `..` goes back to where a name was entered.
+        let (climbs, mut above) = (path.has_parent(), Vec::new());
         let mut steps = path.steps().peekable();
         while let Some(step) = steps.next() {
             match step {
-                Step::Parent if levels.len() > 1 => drop(levels.pop()),
-                // Above the start only the walk knows.
-                Step::Parent => return levels.pop(),
+                Step::Parent => match above.pop() {
+                    Some(parent) => at = parent,
+                    // Above the start only the walk knows.
+                    None => return Some(at),
+                },
                 Step::Name(name) => {
-                    let level = self.enter(&levels.last()?.stand, name);
+                    let level = self.enter(&at.stand, name);
                     let last = steps.peek().is_none();
                     let allowed = match (last, dir || path.must_be_dir()) {
                         (false, _) => level.as_dir >= Access::List,
@@ -315,29 +321,15 @@ impl Rules {
                     if is_reserved(name) || !allowed {
                         return None;
                     }
-                    levels.push(level);
+                    let outer = std::mem::replace(&mut at, level);
+                    if climbs {
+                        above.push(outer);
+                    }
                 }
             }
         }
-        levels.pop().filter(|level| !path.must_be_dir() || level.as_dir >= need)
+        Some(at).filter(|level| !path.must_be_dir() || level.as_dir >= need)
     }
-}
-
-/// The level of a name whose rules stand at `states`, below a place whose ceiling is `below`.
-fn settle(rules: &[Rule], mut states: Vec<u64>, below: Access) -> Level {
-    let (mut as_file, mut as_dir, mut further) = (below, below, below);
-    for (rule, states) in rules.iter().zip(&mut states).filter(|(rule, states)| rule.accepts(**states)) {
-        as_dir = as_dir.min(rule.own);
-        if !rule.dirs_only {
-            as_file = as_file.min(rule.own);
-        }
-        further = further.min(rule.below);
-        // Everything below is covered, so where the pattern stands makes no difference any more.
-        if rule.below <= rule.own {
-            *states = 0;
-        }
-    }
-    Level { as_file, as_dir, stand: Stand { states, below: further } }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::path::Path;
 use cap_roots::{Access, Roots};
 use cap_roots_oracle::tree::Tree;
 use support::writing::picture;
-use support::{Way, builder, code};
+use support::{Way, builder, code, let_looks_grow_old};
 
 const WAYS: [Way; 2] = [Way::Fast, Way::Walk];
 
@@ -27,6 +27,7 @@ fn tree() -> Tree {
 /// Everything that was opened through the root answers `root-absent`, and nothing is done anywhere.
 #[track_caller]
 fn absent(tree: &Tree, roots: &Roots, why: &str) {
+    let_looks_grow_old();
     let before = picture(tree.base(), true);
     let narrowed = roots.limit(Access::Write);
     for roots in [roots, &narrowed] {

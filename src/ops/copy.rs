@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, Metadata};
 use crate::access::{Access, Operation};
 use crate::authority::Authority;
 use crate::change::tree::{Descended, Descent, Step};
-use crate::change::{self, Scaffold};
+use crate::change::{self, Scaffold, names_of};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
 use crate::metadata::FileType;
@@ -63,8 +63,8 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
         Err(error) => return source.close(Err(error.at_target())),
     };
     let outcome = match found {
-        Ok(Found::File(file, metadata)) => check_file_target(&metadata, &to, replace, slash)
-            .and_then(|()| copy_file(&file, &metadata, &source, &to, &mut target, replace)),
+        Ok(Found::File(file, metadata)) => check_file_target(metadata.identity, &to, replace, slash)
+            .and_then(|()| copy_file(&file, metadata.len(), &source, &to, &mut target, replace)),
         Ok(Found::Dir(dir, level)) => copy_tree(dir, level, &source, &to, &mut target),
         Ok(_) => Err(contradiction()),
         Err(error) => Err(error),
@@ -78,30 +78,24 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
 }
 
 /// Before anything is opened for writing: nothing is in the way, and the target is not the source by this or another name.
-fn check_file_target(metadata: &Metadata, to: &Slot, replace: bool, slash: bool) -> Result<()> {
+fn check_file_target(source: Identity, to: &Slot, replace: bool, slash: bool) -> Result<()> {
     match to.see()? {
         Some(_) if !replace => Err(Error::from(ErrorKind::AlreadyExists).at_target()),
         // A slash that was typed; one in a link's text is its target's.
         _ if slash => Err(Error::from(ErrorKind::NotADirectory).at_target()),
-        Some(old) if !to.must_be_dir && Identity::from(&old.metadata) == Identity::from(metadata) => {
+        Some(old) if !to.must_be_dir && Identity::from(&old.metadata) == source => {
             Err(Error::invalid_argument("the source and the target are the same file").advise("name another target"))
         }
         _ => write::called_file(to, Want::Target).map_err(Error::at_target),
     }
 }
 
-fn copy_file(
-    file: &File,
-    metadata: &Metadata,
-    source: &Receipt,
-    to: &Slot,
-    target: &mut Receipt,
-    replace: bool,
-) -> Result<Copied> {
+fn copy_file(file: &File, len: u64, source: &Receipt, to: &Slot, target: &mut Receipt, replace: bool) -> Result<Copied> {
     let authority = source.authority().clone();
+    let like = Metadata::from_file(file).map_err(io)?;
     let mut bytes = 0;
-    write::replace(to, target, replace, Some(metadata), |_, out| {
-        bytes = copy_bytes(file, metadata.len(), out, &authority)?;
+    write::replace(to, target, replace, Some(&like), |_, out| {
+        bytes = copy_bytes(file, len, out, &authority)?;
         Ok(())
     })
     .map_err(Error::at_target)?;
@@ -246,8 +240,8 @@ impl Tree<'_> {
 
     /// Whether it is a file, and not one that the kernel makes up.
     fn is_copied(&self, file: &File, metadata: &Metadata) -> Result<bool> {
-        check_names(self.place, metadata)?;
-        Ok(metadata.is_file() && !is_kernel_file(self.place, file, metadata)?)
+        check_names(self.place, names_of(metadata))?;
+        Ok(metadata.is_file() && !is_kernel_file(self.place, file, metadata.into())?)
     }
 
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {

@@ -39,7 +39,7 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
         Names::of(Arc::clone(&dir), Vec::new()).map(|names| (dir, names))
     });
     receipt.close(names.map_err(io).map(|(dir, names)| {
-        let start = Start { dir, path: below_floor, level };
+        let start = Arc::new(Start { dir, path: below_floor, level });
         ReadDir { place: Arc::new(Place { start: Some(start), ..listed }), names: Some(names), ahead: VecDeque::new(), hidden: 0 }
     }))
 }

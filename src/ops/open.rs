@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use crate::access::{Access, Operation};
-use crate::authority::Authority;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
+use crate::file::{self, File};
+use crate::metadata::Metadata;
 use crate::ops::contradiction;
 use crate::path::region::Region;
 use crate::path::relative::RelPath;
@@ -17,30 +17,29 @@ use crate::resolve::{self, Found, Want, resolve};
 use crate::root::Place;
 
 pub(crate) fn file(place: Place, path: RelPath) -> Result<File> {
-    let authority = place.authority.clone();
     let (found, mut receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
-    let outcome = opened(found, authority);
-    if let Ok(file) = &outcome {
-        receipt.count(file.opened_metadata().len());
+    let outcome = opened(found);
+    if let Ok((_, metadata)) = &outcome {
+        receipt.count(metadata.len());
     }
-    receipt.close(outcome)
+    receipt.close_with(outcome, |(file, metadata), authority| File::new(file, metadata, authority, Access::Read))
 }
 
-fn opened(found: Found, authority: Authority) -> Result<File> {
+fn opened(found: Found) -> Result<(std::fs::File, Metadata)> {
     match found {
-        Found::File(file, metadata) => Ok(File::new(file, metadata, authority, Access::Read)),
+        Found::File(file, metadata) => Ok((file, metadata)),
         _ => Err(contradiction()),
     }
 }
 
 pub(crate) fn dir(place: Place, path: RelPath) -> Result<Dir> {
-    let authority = place.authority.clone();
     let prefix = place.path_from_root(&path);
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::OpenDir)?, Want::Dir)?;
-    receipt.close(match found {
-        Found::Dir(dir, level) => Ok(Dir::new(authority, Arc::new(dir), prefix, level)),
+    let outcome = match found {
+        Found::Dir(dir, level) => Ok((dir, level)),
         _ => Err(contradiction()),
-    })
+    };
+    receipt.close_with(outcome, |(dir, level), authority| Dir::new(authority, Arc::new(dir), prefix, level))
 }
 
 /// The names from the root to a directory, with no link among them.
@@ -60,10 +59,9 @@ pub(crate) fn region(place: Place, path: RelPath) -> Result<Region> {
 }
 
 pub(crate) fn read(place: Place, path: RelPath) -> Result<Vec<u8>> {
-    let authority = place.authority.clone();
     let (found, mut receipt) = resolve(Permit::issue(place, path, Operation::Open)?, Want::File)?;
-    let limit = authority.root.shared.read_limit;
-    let outcome = opened(found, authority).and_then(|mut file| file.read_to_limit(0, limit));
+    let (authority, limit) = (receipt.authority(), receipt.place().root().shared.read_limit);
+    let outcome = opened(found).and_then(|(file, metadata)| file::read_to_limit(&file, authority, metadata.len(), limit));
     receipt.count(outcome.as_ref().map_or(0, Vec::len));
     receipt.close(outcome)
 }

@@ -86,7 +86,7 @@ fn at_the_end(found: Found, receipt: &Receipt, want: Want) -> Result<Option<File
             _ => return Err(no_entry(ErrorKind::InvalidPath)),
         },
         Found::Dir(..) => Some(FileType::Dir),
-        Found::Metadata(metadata) => Some(metadata.file_type().into()),
+        Found::Metadata(metadata) => Some(metadata.file_type()),
         Found::Link { .. } => Some(FileType::Symlink),
         Found::Slot(slot) => at_slot(&slot, receipt, want)?,
     })
@@ -126,7 +126,8 @@ fn is_file_with_other_names(permit: &Permit, operation: Operation, metadata: &ca
     let in_place = matches!(operation, Operation::Append | Operation::SetLen | Operation::SetPermissions | Operation::SetTimes);
     let replaced = matches!(operation, Operation::Write | Operation::Update);
     metadata.is_file()
-        && (in_place && change::names_of(metadata) > 1 || replaced && resolve::check_names(permit.place(), metadata).is_err())
+        && (in_place && change::names_of(metadata) > 1
+            || replaced && resolve::check_names(permit.place(), change::names_of(metadata)).is_err())
 }
 
 /// Whether the operation is for what is there.

@@ -30,7 +30,7 @@ pub(crate) fn exists(place: Place, path: RelPath) -> Result<bool> {
 fn answer(permit: Permit, want: Want) -> Result<Metadata> {
     let (found, receipt) = resolve(permit, want)?;
     receipt.close(match found {
-        Found::Metadata(metadata) => Ok(Metadata(metadata)),
+        Found::Metadata(metadata) => Ok(metadata),
         _ => Err(contradiction()),
     })
 }

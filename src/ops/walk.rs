@@ -218,7 +218,7 @@ impl Walk {
         }
         let dir = self.descent.dir()?;
         let known = self.descent.known().ok_or(std::io::ErrorKind::NotFound)?;
-        let start = Start { dir, path: known.path.clone(), level: known.level.clone() };
+        let start = Arc::new(Start { dir, path: known.path.clone(), level: known.level.clone() });
         let here = Arc::new(Place { start: Some(start), ..self.place.clone() });
         self.here = Some(Arc::clone(&here));
         Ok(here)

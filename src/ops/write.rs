@@ -145,10 +145,10 @@ fn check_kind(slot: &Slot, metadata: &Metadata) -> Result<()> {
 /// By the handle.
 fn check_file(slot: &Slot, receipt: &Receipt, file: &std::fs::File, metadata: &Metadata) -> Result<()> {
     check_kind(slot, metadata)?;
-    if is_kernel_file(receipt.place(), file, metadata)? {
+    if is_kernel_file(receipt.place(), file, metadata.into())? {
         return Err(ErrorKind::SpecialFile.into());
     }
-    Ok(check_names(receipt.place(), metadata)?)
+    Ok(check_names(receipt.place(), change::names_of(metadata))?)
 }
 
 /// A slash behind the last name calls it a directory, wherever a link of that name may lead.
@@ -190,7 +190,7 @@ pub(crate) fn create_new(place: Place, path: RelPath) -> Result<File> {
     receipt.close(outcome.map(|(file, metadata)| File::new(file, metadata, authority, Access::Write)))
 }
 
-fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metadata)> {
+fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, crate::metadata::Metadata)> {
     if slot.must_be_dir {
         return Err(named_as_directory());
     }
@@ -200,7 +200,7 @@ fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<(std::fs::File, Metad
     check_creatable(slot)?;
     receipt.commit()?;
     let file = step::create_file(&slot.dir, &slot.name).map_err(io)?;
-    let metadata = Metadata::from_file(&file).map_err(io)?;
+    let metadata = crate::metadata::Metadata::of(&file).map_err(io)?;
     Ok((file, metadata))
 }
 

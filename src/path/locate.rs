@@ -51,7 +51,7 @@ pub(crate) fn locate(
         return Err(ErrorKind::NoRoots);
     }
     match location {
-        Location::Relative(path) => locate_relative(routes, &path),
+        Location::Relative(path) => locate_relative(routes, path),
         Location::Named(name, path) => {
             let named = |one| {
                 let named = routes.iter().enumerate().filter(|(_, route)| route.name == name);
@@ -67,10 +67,10 @@ pub(crate) fn locate(
 }
 
 /// From the first directory; where only files are seen, the file of that name.
-fn locate_relative(routes: &[Route], path: &RelPath) -> Result<Located, ErrorKind> {
+fn locate_relative(routes: &[Route], path: RelPath) -> Result<Located, ErrorKind> {
     let located = |route, path| Located { route, path, form: Form::Relative };
     if let Some(route) = routes.iter().position(|route| route.region.only().is_none()) {
-        return Ok(located(route, path.clone()));
+        return Ok(located(route, path));
     }
     let file = |one| {
         let mut files = routes.iter().enumerate();

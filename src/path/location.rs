@@ -43,11 +43,14 @@ impl Location {
         if text.len() > PATH_LIMIT {
             return Err(Detail::PathTooLong { limit: PATH_LIMIT });
         }
-        if text.contains('\0') {
-            return Err(Detail::Nul);
-        }
-        if text.contains(char::is_control) {
-            return Err(Detail::Control);
+        // Most texts are ASCII, of which bytes tell.
+        if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            if text.contains('\0') {
+                return Err(Detail::Nul);
+            }
+            if text.contains(char::is_control) {
+                return Err(Detail::Control);
+            }
         }
         if let Some(rest) = text.strip_prefix('~')
             && (rest.is_empty() || rest.starts_with(|c| style.is_separator(c)))

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use crate::error::Detail;
 use crate::path::style::PathStyle;
-use crate::path::{DEPTH_LIMIT, PATH_LIMIT};
+use crate::path::{DEPTH_LIMIT, NAME_LIMIT, PATH_LIMIT};
 
 /// One step of a resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) struct RelPath {
     joined: OsString,
     depth: usize,
     must_be_dir: bool,
+    /// `..` is among them.
+    has_parent: bool,
     /// Typed by a caller, who may use another Unicode form than the disk.
     typed: bool,
 }
@@ -35,6 +37,11 @@ impl RelPath {
     pub(crate) fn parse(text: &str, style: PathStyle) -> Result<Self, Detail> {
         if text.len() > PATH_LIMIT {
             return Err(Detail::PathTooLong { limit: PATH_LIMIT });
+        }
+        if style == PathStyle::Unix
+            && let Some(depth) = plain_names(text)
+        {
+            return Self { joined: text.into(), depth, ..Self::typed() }.checked_depth();
         }
         let mut path = Self { joined: OsString::with_capacity(text.len()), ..Self::typed() };
         for piece in text.split(|c| style.is_separator(c)) {
@@ -89,6 +96,7 @@ impl RelPath {
     pub(crate) fn push_parent(&mut self) {
         self.push(OsStr::new(".."));
         self.must_be_dir = true;
+        self.has_parent = true;
     }
 
     /// `.` or an empty piece: it only says that what stands before it is a directory.
@@ -168,7 +176,17 @@ impl RelPath {
         Self { must_be_dir: self.must_be_dir, typed: false, ..path }
     }
 
+    /// The steps.
+    #[cfg(unix)]
+    pub(crate) fn steps(&self) -> impl DoubleEndedIterator<Item = Step<'_>> {
+        use std::os::unix::ffi::OsStrExt;
+        // The empty path is split into one empty piece.
+        let pieces = self.joined.as_bytes().split(|byte| *byte == b'/').filter(|piece| !piece.is_empty());
+        pieces.map(|piece| if piece == b".." { Step::Parent } else { Step::Name(OsStr::from_bytes(piece)) })
+    }
+
     /// The steps. They are `Normal` and `ParentDir` only, since the text is made of nothing else.
+    #[cfg(not(unix))]
     pub(crate) fn steps(&self) -> impl DoubleEndedIterator<Item = Step<'_>> {
         Path::new(&self.joined).components().map(|component| match component {
             Component::ParentDir => Step::Parent,
@@ -193,6 +211,11 @@ impl RelPath {
         self.must_be_dir
     }
 
+    /// Whether `..` is among the steps.
+    pub(crate) fn has_parent(&self) -> bool {
+        self.has_parent
+    }
+
     /// Whether a name on disk in another Unicode form could be meant by one of its names.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn may_fold(&self) -> bool {
@@ -207,6 +230,9 @@ impl RelPath {
     /// Whether `..` takes it more than `depth` directories above its start at some point, were all names plain directories. A
     /// statement about text: for routing and for showing link texts, never for opening.
     pub(crate) fn climbs_above(&self, depth: usize) -> bool {
+        if !self.has_parent {
+            return false;
+        }
         let mut depth = depth;
         for step in self.steps() {
             depth = match (step, depth) {
@@ -217,6 +243,19 @@ impl RelPath {
         }
         false
     }
+}
+
+/// How many names a Unix path has that is made of nothing else: no dots, no slash too many, no name that is too long. Most are, and are taken
+/// as they are.
+fn plain_names(text: &str) -> Option<usize> {
+    let mut count = 0;
+    for piece in text.as_bytes().split(|byte| *byte == b'/') {
+        if matches!(piece, b"" | b"." | b"..") || piece.len() > NAME_LIMIT {
+            return None;
+        }
+        count += 1;
+    }
+    Some(count)
 }
 
 /// Whether a text has a character that other texts may stand for: only those that are not ASCII, and spaces.

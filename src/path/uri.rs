@@ -56,7 +56,7 @@ pub(crate) fn is_root_uri(text: &str) -> bool {
 
 /// Schemes are compared without case (RFC 3986 section 3.1).
 pub(crate) fn has_scheme(text: &str, scheme: &str) -> bool {
-    text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    text.as_bytes().get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
 }
 
 /// Reads `root://NAME/relative`.

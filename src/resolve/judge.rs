@@ -2,6 +2,7 @@
 //!
 //! May touch: `rule`. No I/O: the walk tells where it goes, and does not go where it is refused.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use crate::access::Access;
@@ -33,10 +34,11 @@ pub(crate) struct RuleJudge<'a> {
     rules: &'a Rules,
     /// Nothing but this name in the floor is seen.
     only: Option<&'a OsStr>,
-    floor: Level,
-    /// From where the walk began down to the name entered last. Never empty.
-    at: Level,
-    above: Vec<Level>,
+    floor: Cow<'a, Level>,
+    /// Of the name entered last; to begin with of where the walk began.
+    at: Cow<'a, Level>,
+    /// From where the walk began down to the one above.
+    above: Vec<Cow<'a, Level>>,
     need: Access,
     /// What the path leads to will be a directory, whatever it is called.
     makes_dir: bool,
@@ -72,8 +74,8 @@ impl<'a> RuleJudge<'a> {
 
     /// The names walked were exactly the ones that this level stands for.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
-    pub(crate) fn stand_at(&mut self, level: Level) {
-        self.at = level;
+    pub(crate) fn stand_at(&mut self, level: &'a Level) {
+        self.at = Cow::Borrowed(level);
     }
 
     /// What the path led to allows what is to be done.
@@ -95,7 +97,7 @@ impl Judge for RuleJudge<'_> {
         // Without rules the kernel follows links unseen, and typed names were looked at before.
         let reserved = !self.is_empty() && is_reserved(name);
         allow(!reserved && level.ceiling(!last || dir || self.makes_dir) >= need)?;
-        self.above.push(std::mem::replace(&mut self.at, level));
+        self.above.push(std::mem::replace(&mut self.at, Cow::Owned(level)));
         Ok(())
     }
 
@@ -124,7 +126,7 @@ impl Judge for RuleJudge<'_> {
     }
 
     fn level(&self) -> Level {
-        self.at.clone()
+        Level::clone(&self.at)
     }
 }
 
@@ -268,7 +270,7 @@ mod tests {
         judge.leave();
         assert_eq!((judge.enter(name("secret"), false, false), judge.enter(name("a"), false, false)), (Ok(()), Ok(())));
         judge.restart();
-        assert_eq!((judge.level(), judge.enter(name("a"), false, false)), (place.floor_level(), Ok(())));
+        assert_eq!((judge.level(), judge.enter(name("a"), false, false)), (place.floor_level().into_owned(), Ok(())));
         assert_eq!((judge.link(false), judge.enter(name("secret"), true, false)), (Ok(()), PROTECTED));
         judge.restart();
         judge.leave();
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!(judge.enter(name("secret"), true, false), PROTECTED);
         assert_eq!(told(&judge), "a/secret", "the refused one is what is asked for");
         judge.restart();
-        assert_eq!((told(&judge).to_str(), judge.level()), (Some("."), place.floor_level()));
+        assert_eq!((told(&judge).to_str(), judge.level()), (Some("."), place.floor_level().into_owned()));
         judge.enter(name("l"), false, false).unwrap();
         assert_eq!((judge.link(true), judge.arrive(), told(&judge).to_str()), (PROTECTED, PROTECTED, Some("l")));
     }

@@ -5,11 +5,12 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::error::Error;
+use crate::metadata::Metadata;
 use crate::path::relative::RelPath;
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
@@ -112,19 +113,23 @@ fn finish(file: File, want: Want, level: &Level) -> Result<Option<Found>, Error>
     if want == Want::Dir {
         return Ok(Some(Found::Dir(Dir::from_std_file(file), level.clone())));
     }
-    let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
+    let io = |error: std::io::Error| Error::from_io(&error);
+    if want == Want::File {
+        let metadata = Metadata::of_opened(&file).map_err(io)?;
+        return Ok(Some(Found::File(file, metadata)));
+    }
+    let metadata = Metadata::of(&file).map_err(io)?;
     Ok(match want {
-        Want::File => Some(Found::File(file, metadata)),
         Want::LinkText if !metadata.is_symlink() => Some(Found::Metadata(metadata)),
         // Whether it is magic depends on its parent, which is not held here.
-        Want::LinkText if step::on_kernel_file_system(&file).map_err(|error| Error::from_io(&error))? => None,
-        Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(|error| Error::from_io(&error))?, depth: None }),
-        Want::Dir | Want::Metadata | Want::OwnMetadata | Want::Name | Want::Target => Some(Found::Metadata(metadata)),
+        Want::LinkText if step::on_kernel_file_system(&file).map_err(io)? => None,
+        Want::LinkText => Some(Found::Link { text: step::text_of(&file).map_err(io)?, depth: None }),
+        _ => Some(Found::Metadata(metadata)),
     })
 }
 
 fn unreadable(file: File) -> Result<Found, Error> {
-    let metadata = Metadata::from_file(&file).map_err(|error| Error::from_io(&error))?;
+    let metadata = Metadata::of(&file).map_err(|error| Error::from_io(&error))?;
     if metadata.is_file() { Err(refusal(Errno::ACCESS)) } else { Ok(Found::File(file, metadata)) }
 }
 

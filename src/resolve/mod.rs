@@ -27,14 +27,16 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Dir;
 
 use crate::access::Access;
 use crate::error::{Detail, Error, ErrorKind};
 use crate::explain::Resolver;
+use crate::identity::Identity;
+use crate::metadata::Metadata;
 use crate::path::relative::{RelPath, Step};
 use crate::permit::{Permit, Receipt};
-use crate::root::{Floor, Place};
+use crate::root::{Floor, Place, Start};
 use crate::rule::Level;
 use judge::RuleJudge;
 pub(crate) use slot::Slot;
@@ -175,7 +177,7 @@ fn find_by(permit: &Permit, want: Want, by: &mut Resolver) -> Result<Found, Erro
         match linux::open(from, path, want, level, judge.is_empty()) {
             linux::Fast::Found(Found::Link { text, .. }) if needs_depth(&text) => {}
             linux::Fast::Found(found) => {
-                judge.stand_at(level.clone());
+                judge.stand_at(level);
                 *by = Resolver::OneCall;
                 return accept(&place, &judge, want, found);
             }
@@ -201,8 +203,8 @@ fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
             Entered::Link(_) | Entered::Other => return Err(ErrorKind::NotADirectory.into()),
         };
     }
-    let floor = Floor::Dir { dir: at, prefix: RelPath::clone(names), level: place.floor_level() };
-    Ok(Cow::Owned(Place { floor, ..place.clone() }))
+    let held = Start { dir: at, path: RelPath::clone(names), level: place.floor_level().into_owned() };
+    Ok(Cow::Owned(Place { floor: Floor::Dir(Arc::new(held)), ..place.clone() }))
 }
 
 /// Judged on what was opened, not on what it was called: type, rules for that type, and the file system it lies on.
@@ -213,10 +215,10 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
             if metadata.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
-            if !metadata.is_file() || is_kernel_file(place, &file, &metadata)? {
+            if !metadata.is_file() || is_kernel_file(place, &file, metadata.identity)? {
                 return Err(ErrorKind::SpecialFile.into());
             }
-            check_names(place, &metadata)?;
+            check_names(place, metadata.links())?;
             Ok(Found::File(file, metadata))
         }
         // What acts on a name would act on whatever has taken the file's.
@@ -237,9 +239,8 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
 }
 
 /// Where the operator wants files with one name only.
-pub(crate) fn check_names(place: &Place, metadata: &Metadata) -> Result<(), ErrorKind> {
-    use cap_fs_ext::MetadataExt;
-    let refused = place.root().shared.refuse_hard_links && metadata.nlink() > 1;
+pub(crate) fn check_names(place: &Place, names: u64) -> Result<(), ErrorKind> {
+    let refused = place.root().shared.refuse_hard_links && names > 1;
     if refused { Err(ErrorKind::HardLinked) } else { Ok(()) }
 }
 
@@ -260,16 +261,14 @@ fn needs_depth(text: &std::path::Path) -> bool {
 /// Whether a regular-looking file is made up by the kernel, in a root that is not: reading one can block, or act. Where the system does not
 /// tell, it is not opened.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, metadata: &Metadata) -> Result<bool, Error> {
-    use crate::identity::Identity;
-    let device = Identity::from(metadata).device;
-    if place.root().held().is_some_and(|held| held.identity.device == device) {
+pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, identity: Identity) -> Result<bool, Error> {
+    if place.root().held().is_some_and(|held| held.identity.device == identity.device) {
         return Ok(false);
     }
     step::on_kernel_file_system(file).map_err(|error| Error::from_io(&error))
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: &Metadata) -> Result<bool, Error> {
+pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: Identity) -> Result<bool, Error> {
     Ok(false)
 }

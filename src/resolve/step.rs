@@ -53,7 +53,7 @@ pub(crate) fn open_dir(dir: &Dir) -> io::Result<std::fs::File> {
 }
 
 /// Again, as long as a signal comes between (EINTR, open(2)).
-fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use cap_roots_oracle::privilege::drop_override;
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Dir;
 
 use super::judge::{NoRules, RuleJudge};
 use super::step::{self, Target};
@@ -19,6 +19,7 @@ use super::{Found, Slot, Want, check_names, is_kernel_file, names_until_refused,
 use crate::access::{Access, Operation};
 use crate::error::{Error, ErrorKind};
 use crate::explain::Resolver;
+use crate::metadata::{FileType, Metadata};
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::permit::Permit;
@@ -29,10 +30,10 @@ use Want::{File as Content, LinkText, Metadata as Far, Name, OwnMetadata as Near
 
 fn kind(metadata: &Metadata) -> &'static str {
     match metadata.file_type() {
-        kind if kind.is_dir() => "a directory",
-        kind if kind.is_symlink() => "a link",
-        kind if kind.is_file() => "a file",
-        _ => "special",
+        FileType::Dir => "a directory",
+        FileType::Symlink => "a link",
+        FileType::File => "a file",
+        FileType::Special => "special",
     }
 }
 
@@ -194,7 +195,8 @@ fn how_deep_a_link_lies() {
     let case = Case::new();
     let from = |start: &str| {
         let mut place = case.place(|builder| builder);
-        place.start = Some(Start { dir: held(&case.at(start)).into(), path: path("d"), level: Level::free() });
+        place.start =
+            Some(std::sync::Arc::new(Start { dir: held(&case.at(start)).into(), path: path("d"), level: Level::free() }));
         place
     };
     assert_eq!(walked(&from("d"), "back", LinkText), "-> ../f at 1");
@@ -291,12 +293,12 @@ fn names_up_to_the_one_that_is_refused() {
 #[test]
 fn files_with_several_names() {
     let case = Case::new();
-    let one = Metadata::from_file(&opened(case.at("f"))).unwrap();
+    let one = Metadata::of(&opened(case.at("f"))).unwrap().links();
     fs::hard_link(case.at("f"), case.at("g")).unwrap();
-    let two = Metadata::from_file(&opened(case.at("f"))).unwrap();
+    let two = Metadata::of(&opened(case.at("f"))).unwrap().links();
     let (any, picky) = (case.place(|builder| builder), case.place(Builder::refuse_hard_links));
-    assert_eq!([(&any, &one), (&any, &two), (&picky, &one)].map(|(place, file)| check_names(place, file)), [Ok(()); 3]);
-    assert_eq!(check_names(&picky, &two), Err(ErrorKind::HardLinked));
+    assert_eq!([(&any, one), (&any, two), (&picky, one)].map(|(place, file)| check_names(place, file)), [Ok(()); 3]);
+    assert_eq!(check_names(&picky, two), Err(ErrorKind::HardLinked));
 }
 
 #[test]
@@ -305,7 +307,7 @@ fn what_is_seen_at_a_slot() {
     let seen = |dir: &str, name: &str, level: (Access, Access), only_file| {
         let level = Level { as_file: level.0, as_dir: level.1, ..Level::free() };
         let slot = Slot { dir: held(&case.at(dir)), name: name.into(), level, must_be_dir: false, exact: false, only_file };
-        slot.see().map_or_else(|error| error.code(), |seen| seen.map_or("nothing", |seen| kind(&seen.metadata)))
+        slot.see().map_or_else(|error| error.code(), |seen| seen.map_or("nothing", |seen| kind(&Metadata::from(&seen.metadata))))
     };
     let (all, files, dirs) = ((Access::Write, Access::Write), (Access::Write, Access::Read), (Access::Read, Access::Write));
     for (name, level, only_file, answer) in [
@@ -351,17 +353,18 @@ fn what_is_found_is_judged_as_what_it_is() {
     ] {
         assert_eq!(by(place, text, operation, want).1, answer, "{text} {operation:?}");
     }
-    let metadata = |name: &str| held(&case.at(".")).symlink_metadata(name).unwrap();
+    let metadata = |name: &str| Metadata::from(&held(&case.at(".")).symlink_metadata(name).unwrap());
     let rules_for_dirs = ["f", "d", "l"].map(|name| Found::Metadata(metadata(name)).is_dir_or_link());
     assert_eq!(rules_for_dirs, [false, true, true]);
     let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true);
     assert!(matches!(exact, Ok(slot::Spot::Entry { .. })));
     // Made up by the kernel, below a root that is not; in one that is, that is what was granted.
     let stat = opened("/proc/self/stat");
-    let (made_up, own) = (Metadata::from_file(&stat).unwrap(), opened(case.at("f")));
+    let identity = |file: &File| Metadata::of(file).unwrap().identity;
+    let own = opened(case.at("f"));
     let procfs = Roots::builder().root("/proc", Access::Read).open().unwrap().place_of_first();
-    assert!(is_kernel_file(&free, &stat, &made_up).unwrap() && !is_kernel_file(&procfs, &stat, &made_up).unwrap());
-    assert!(!is_kernel_file(&free, &own, &Metadata::from_file(&own).unwrap()).unwrap());
+    let is_made_up = |place, file| is_kernel_file(place, file, identity(file)).unwrap();
+    assert!(is_made_up(&free, &stat) && !is_made_up(&procfs, &stat) && !is_made_up(&free, &own));
 }
 
 /// Catches: trying again for ever. A file system, or a filter, that says EAGAIN may never say anything else.

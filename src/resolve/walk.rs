@@ -12,6 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::error::{Detail, Error, ErrorKind};
 use crate::identity::Identity;
+use crate::metadata::Metadata;
 use crate::path::host::HostPath;
 use crate::path::relative::{RelPath, Step, may_fold};
 use crate::resolve::fold::{self, Fold};
@@ -172,7 +173,7 @@ impl<J: Judge> Walk<'_, J> {
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
             Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| Error::from_open(&error))? {
-                Opened::File(file, metadata) => return Ok(Some(Found::File(file, metadata))),
+                Opened::File(file, metadata) => return Ok(Some(Found::File(file, Metadata::from(&metadata)))),
                 Opened::Link(target) => self.follow(&target)?,
             },
             Some(want) => {
@@ -183,7 +184,7 @@ impl<J: Judge> Walk<'_, J> {
                         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
                         return Ok(Some(Found::Link { text, depth: self.depth() }));
                     }
-                    _ => return Ok(Some(Found::Metadata(seen.metadata))),
+                    _ => return Ok(Some(Found::Metadata(Metadata::from(&seen.metadata)))),
                 }
             }
         }
@@ -308,7 +309,7 @@ impl<J: Judge> Walk<'_, J> {
                 Err(ErrorKind::IsADirectory.into())
             }
             Want::LinkText | Want::Metadata | Want::OwnMetadata => {
-                self.current()?.dir_metadata().map(Found::Metadata).map_err(io)
+                self.current()?.dir_metadata().map(|metadata| Found::Metadata(Metadata::from(&metadata))).map_err(io)
             }
             Want::Dir | Want::Name | Want::Target => {
                 let level = self.judge.level();

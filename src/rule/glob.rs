@@ -196,7 +196,38 @@ impl Name {
     }
 }
 
+/// The same for a name whose characters are bytes, each of which stands for itself: without memory, and going back to the last `*` only.
+pub(super) fn matches_ascii(tokens: &[Token], name: &[u8]) -> bool {
+    let (mut tokens, mut left) = (tokens, name);
+    let mut star: Option<(&[Token], &[u8])> = None;
+    loop {
+        match (tokens.split_first(), left.split_first()) {
+            (None, None) => return true,
+            (Some((Token::Any, behind)), _) => {
+                star = Some((behind, left));
+                tokens = behind;
+                continue;
+            }
+            (Some((token, behind)), Some((byte, rest))) if token.fits_ascii(*byte) => {
+                (tokens, left) = (behind, rest);
+                continue;
+            }
+            _ => {}
+        }
+        // The last star takes one more.
+        let Some((behind, from)) = star else { return false };
+        let Some((_, rest)) = from.split_first() else { return false };
+        star = Some((behind, rest));
+        (tokens, left) = (behind, rest);
+    }
+}
+
 impl Token {
+    fn fits_ascii(&self, byte: u8) -> bool {
+        let c = char::from(byte);
+        self.fits(c.to_ascii_lowercase()) || !matches!(self, Token::Char(_)) && self.fits(c)
+    }
+
     fn fits(&self, c: char) -> bool {
         let alike = |mapped: &mut dyn Iterator<Item = char>| mapped.next().filter(|_| mapped.next().is_none());
         match self {
