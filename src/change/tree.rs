@@ -8,10 +8,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Dir;
 
 use crate::identity::Identity;
-use crate::metadata::FileType;
+use crate::metadata::{FileType, Metadata};
 use crate::resolve::names::Names;
 use crate::resolve::step::{self, Entered};
 use crate::resolve::way::Way;
@@ -77,8 +77,8 @@ impl<T> Descent<T> {
         let way = Way::new(Arc::clone(&top));
         let (frames, seen, buffer) = (Vec::new(), HashSet::new(), Vec::new());
         let mut descent = Self { way, frames, seen, sorted, budget, over: false, buffer };
-        let metadata = top.dir_metadata()?;
-        descent.seen.insert(Identity::from(&metadata));
+        let metadata = Metadata::from(&top.dir_metadata()?);
+        descent.seen.insert(metadata.identity);
         descent.open(&top, metadata, known)?;
         Ok(descent)
     }
@@ -129,7 +129,7 @@ impl<T> Descent<T> {
             return Ok(Descended::TooDeep);
         }
         let Some((dir, metadata)) = step::enter_to_list(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
-        if !self.seen.insert(Identity::from(&metadata)) {
+        if !self.seen.insert(metadata.identity) {
             return Ok(Descended::Not);
         }
         let dir = Arc::new(dir);

@@ -15,7 +15,7 @@ use crate::change::tree::{Descended, Descent, Step};
 use crate::change::{self, Scaffold, names_of};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
-use crate::metadata::FileType;
+use crate::metadata::{FileType, Metadata as Facts};
 use crate::ops::remove::type_of;
 use crate::ops::rename::{Way, permits, unlike};
 use crate::ops::{TREE_LIMIT, check_creatable, contradiction, io, slot, write};
@@ -234,7 +234,7 @@ impl Tree<'_> {
                 }
             }
         }
-        set_dir_mode(made.top().map_err(io)?, &self.from.dir_metadata().map_err(io)?)?;
+        set_dir_mode(made.top().map_err(io)?, &Facts::from(&self.from.dir_metadata().map_err(io)?))?;
         Ok(copied)
     }
 
@@ -247,25 +247,24 @@ impl Tree<'_> {
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {
         let mut out = step::create_file(into, name).map_err(io)?;
         let bytes = copy_bytes(file, metadata.len(), &mut out, self.authority)?;
-        set_mode(&out, metadata)?;
+        set_mode(&out, &Facts::from(metadata))?;
         Ok(bytes)
     }
 }
 
 /// The permission bits of a directory for its copy, which is complete now.
-fn set_dir_mode(copy: &Dir, like: &Metadata) -> Result<()> {
+fn set_dir_mode(copy: &Dir, like: &Facts) -> Result<()> {
     set_mode(&step::open_dir(copy).map_err(io)?, like)
 }
 
 /// Set-id bits are not copied.
 #[cfg(unix)]
-fn set_mode(file: &File, like: &Metadata) -> Result<()> {
-    use cap_std::fs::PermissionsExt as _;
+fn set_mode(file: &File, like: &Facts) -> Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(like.permissions().mode() & 0o777)).map_err(io)
+    file.set_permissions(std::fs::Permissions::from_mode(like.mode() & 0o777)).map_err(io)
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: &Metadata) -> Result<()> {
+fn set_mode(_: &File, _: &Facts) -> Result<()> {
     Ok(())
 }

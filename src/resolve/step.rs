@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use cap_std::fs::{Dir, Metadata};
 
+use crate::metadata::Metadata as Facts;
+
 /// Where a link says that it leads, read from the very link that was seen.
 pub(crate) enum Target {
     Text(PathBuf),
@@ -86,8 +88,7 @@ const RETRIES: usize = 16;
 mod linux {
     use std::fs::File;
 
-    use cap_std::fs::PermissionsExt;
-    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, RawMode, fstatfs, openat, readlinkat};
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
     use rustix::io::Errno;
 
     use super::*;
@@ -188,12 +189,12 @@ mod linux {
 
     /// The directory of this name and what it is, to list it and to go on from it: in one call, where [`enter`] and [`open_to_list`] are two. `None`
     /// where it is none, or none any more.
-    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Metadata)>> {
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
         let Some(file) = open_dir_at(dir, name)? else { return Ok(None) };
-        let metadata = Metadata::from_file(&file)?;
+        let metadata = Facts::of_opened(&file)?;
         let dir = Dir::from_std_file(file);
         // What may be read and not searched is listed in neither way; only where its mode says that everybody may search it, nobody has to ask.
-        if RawMode::from(metadata.permissions().mode()) & 0o111 != 0o111 {
+        if metadata.mode() & 0o111 != 0o111 {
             reenter(&dir)?;
         }
         Ok(Some((dir, metadata)))
@@ -338,9 +339,9 @@ mod portable {
         dir.try_clone()
     }
 
-    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Metadata)>> {
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
         let Entered::Dir(dir) = enter(dir, name)? else { return Ok(None) };
-        let metadata = dir.dir_metadata()?;
+        let metadata = Facts::from(&dir.dir_metadata()?);
         Ok(Some((dir, metadata)))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! May touch: the file's handle, `work`. Which files are opened is the business of who calls it.
 
+mod ahead;
 mod found;
 mod pattern;
 mod snippet;
@@ -13,6 +14,7 @@ use cap_roots::{Error, ErrorKind, Result};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
+pub(crate) use ahead::{Ahead, Outcome, Task, helpers};
 pub(crate) use found::{Found, Full, Shape};
 pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
 pub(crate) use source::Facts;
@@ -60,6 +62,10 @@ impl Search {
             .bom_sniffing(false)
             .build();
         Self { pattern, shape, searcher, block: Vec::new() }
+    }
+
+    pub(crate) fn pattern(&self) -> &Pattern {
+        &self.pattern
     }
 
     /// Most bytes of one line that are searched.

@@ -71,10 +71,18 @@ impl Found {
         self.entry.file_type() == FileType::Dir
     }
 
-    /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_within`].
+    /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_at`].
     pub(crate) fn within(&self) -> u64 {
         self.within
     }
+}
+
+/// Where a walk stood when it showed an entry, so that whoever has let it go on can end it there.
+#[derive(Debug)]
+pub(crate) struct Here {
+    path: OsString,
+    mark: Option<Mark>,
+    report: Report,
 }
 
 /// A name on the way to the entry that was shown last.
@@ -103,6 +111,8 @@ pub(crate) struct Walking<'a> {
     /// The last entry that was answered.
     mark: Option<Mark>,
     report: Report,
+    /// The report is whole: the walk was ended where it had been before.
+    ended: bool,
     seen: u64,
     last_is_dir: bool,
 }
@@ -130,6 +140,7 @@ impl<'a> Walking<'a> {
             mark: behind.clone(),
             behind,
             report: Report::default(),
+            ended: false,
             seen: 0,
             last_is_dir: false,
             ask,
@@ -318,19 +329,33 @@ impl<'a> Walking<'a> {
         self.report.cut(cut);
     }
 
-    /// Ends in the middle of the entry that was shown last: a further call begins with it, and is told `within`, which is not 0.
-    pub(crate) fn end_within(&mut self, cut: Cut, within: u64) {
-        if let Some(last) = self.last() {
-            self.mark = Some(Mark::at(&last.path, within));
-        }
+    /// Where it stands, having shown `found`.
+    pub(crate) fn here(&self, found: &Found) -> Here {
+        Here { path: found.path.clone(), mark: self.mark.clone(), report: self.so_far() }
+    }
+
+    /// Ends where it stood, as if it had not gone on: a further call begins with the entry that was shown there, and is told `within`; 0 where it was not
+    /// begun.
+    pub(crate) fn end_at(&mut self, here: Here, cut: Cut, within: u64) {
+        self.mark = if within > 0 { Some(Mark::at(&here.path, within)) } else { here.mark };
+        self.report = here.report;
         self.report.cut(cut);
+        self.ended = true;
+    }
+
+    fn so_far(&self) -> Report {
+        let mut report = self.report.clone();
+        report.hidden(self.walk.hidden());
+        if let Some(gitignores) = &self.gitignores {
+            report.gitignores(gitignores.unread());
+        }
+        report
     }
 
     /// What is missing, and how to go on.
     pub(crate) fn report(mut self) -> Report {
-        self.report.hidden(self.walk.hidden());
-        if let Some(gitignores) = &self.gitignores {
-            self.report.gitignores(gitignores.unread());
+        if !self.ended {
+            self.report = self.so_far();
         }
         // A mark that was not got behind would lead there again.
         if self.report.is_cut() && self.behind.is_none() {
