@@ -22,6 +22,10 @@ pub(crate) fn is_deceptive(c: char) -> bool {
 /// Whether a name can be shown as it is: nothing deceptive, no space at its ends or in runs (which could forge a column of a listing),
 /// and no other meaning in a path argument (`~`, the scheme of a URI).
 pub(crate) fn is_plain_name(name: &str) -> bool {
+    // Nearly every name: without a space and without what only Unicode knows.
+    if name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return name != "~" && !name.ends_with(':');
+    }
     let spaces = |pair: (char, char)| pair.0.is_whitespace() && pair.1.is_whitespace();
     name != "~"
         && !name.ends_with(':')

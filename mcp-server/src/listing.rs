@@ -1,5 +1,7 @@
 //! Entries of a directory, and lines of them, up to the limits of an answer.
 
+use std::fmt::{self, Write as _};
+
 use cap_roots::{Entry, Result};
 
 use crate::context::Context;
@@ -43,7 +45,7 @@ pub(crate) fn entries(context: &Context, work: &Work, path: &str) -> Result<(Vec
         entries.push(entry.map_err(|error| error.about(context.label(path)))?);
     }
     left_out.hidden = listed.hidden();
-    entries.sort_by(|a, b| a.name().cmp(b.name()));
+    entries.sort_unstable_by(|a, b| a.name().cmp(b.name()));
     Ok((entries, left_out))
 }
 
@@ -60,15 +62,18 @@ impl Listing {
     }
 
     /// Whether there was room for the line.
-    pub(crate) fn add(&mut self, line: &str) -> bool {
-        if self.text.len() + line.len() + 1 > self.limit {
+    pub(crate) fn add(&mut self, line: fmt::Arguments<'_>) -> bool {
+        let before = self.text.len();
+        // Writing to a text does not fail.
+        let _ = self.text.write_fmt(line);
+        if self.text.len() + 1 > self.limit {
+            self.text.truncate(before);
             self.left_out.cut = Some(format!(
                 "Cut at the limit of {} bytes; the directory has more, and what is not shown is not counted.",
                 self.limit
             ));
             return false;
         }
-        self.text.push_str(line);
         self.text.push('\n');
         true
     }

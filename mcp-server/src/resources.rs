@@ -203,7 +203,7 @@ fn names(context: &Context, work: &Work, uri: &str) -> Result<Vec<ResourceConten
     let mut listing = Listing::new(context, left_out);
     let _ = entries.iter().all(|entry| {
         let is_dir = entry.file_type() == FileType::Dir;
-        listing.add(&if is_dir { directory(entry.uri()) } else { entry.uri() })
+        listing.add(format_args!("{}", if is_dir { directory(entry.uri()) } else { entry.uri() }))
     });
     let mut contents = vec![ResourceContents::text(listing.text, uri).with_mime_type(DIRECTORY)];
     if let Some(notice) = listing.left_out.notice() {

@@ -8,9 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, FileType, Metadata};
+use cap_std::fs::Dir;
 
 use crate::identity::Identity;
+use crate::metadata::{FileType, Metadata};
+use crate::resolve::names::Names;
 use crate::resolve::step::{self, Entered};
 use crate::resolve::way::Way;
 
@@ -45,6 +47,8 @@ pub(crate) struct Descent<T> {
     budget: usize,
     /// Names were left out because there were more.
     over: bool,
+    /// What listings are read into, one after the other.
+    buffer: Vec<u8>,
 }
 
 /// Whether a directory was entered.
@@ -69,11 +73,13 @@ impl<T> Descent<T> {
     }
 
     fn in_order(top: Dir, known: T, budget: usize, sorted: bool) -> io::Result<Self> {
-        let way = Way::new(Arc::new(top));
-        let mut descent = Self { way, frames: Vec::new(), seen: HashSet::new(), sorted, budget, over: false };
-        let top = Arc::clone(descent.way.top());
-        descent.seen.insert(Identity::of(&top)?);
-        descent.open(&top, known)?;
+        let top = Arc::new(step::open_to_list(&top)?);
+        let way = Way::new(Arc::clone(&top));
+        let (frames, seen, buffer) = (Vec::new(), HashSet::new(), Vec::new());
+        let mut descent = Self { way, frames, seen, sorted, budget, over: false, buffer };
+        let metadata = Metadata::from(&top.dir_metadata()?);
+        descent.seen.insert(metadata.identity);
+        descent.open(&top, metadata, known)?;
         Ok(descent)
     }
 
@@ -97,10 +103,19 @@ impl<T> Descent<T> {
         self.frames.last().map(|frame| &frame.known)
     }
 
+    /// The next name in the directory that it stands in; `None` where all were told.
+    pub(crate) fn name(&mut self) -> Option<(OsString, Option<FileType>)> {
+        self.frames.last_mut()?.names.next()
+    }
+
+    /// The directory that it stands in.
+    pub(crate) fn dir(&mut self) -> io::Result<Arc<Dir>> {
+        self.way.last()
+    }
+
     /// The next entry, or the end of a directory; `None` at the end of all. After an error it goes on behind what failed.
     pub(crate) fn next(&mut self) -> Option<io::Result<Step>> {
-        let frame = self.frames.last_mut()?;
-        if let Some((name, file_type)) = frame.names.next() {
+        if let Some((name, file_type)) = self.name() {
             return Some(self.way.last().map(|dir| Step::Name { dir, name, file_type }));
         }
         let metadata = self.frames.pop()?.metadata;
@@ -113,31 +128,33 @@ impl<T> Descent<T> {
         if self.frames.len() >= DEPTH_LIMIT {
             return Ok(Descended::TooDeep);
         }
-        let Entered::Dir(dir) = step::enter(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
-        if !self.seen.insert(Identity::of(&dir)?) {
+        let Some((dir, metadata)) = step::enter_to_list(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
+        if !self.seen.insert(metadata.identity) {
             return Ok(Descended::Not);
         }
-        self.open(&dir, known)?;
+        let dir = Arc::new(dir);
+        self.open(&dir, metadata, known)?;
         self.way.push(name.to_owned(), dir);
         Ok(Descended::Into)
     }
 
     /// All names at once, so that no listing stays open while what is below is gone through.
-    fn open(&mut self, dir: &Dir, known: T) -> io::Result<()> {
+    fn open(&mut self, dir: &Arc<Dir>, metadata: Metadata, known: T) -> io::Result<()> {
         let mut names = Vec::new();
-        for entry in dir.entries()? {
-            let entry = entry?;
-            if self.budget == 0 {
-                self.over = true;
-                break;
+        let mut listing = Names::of(Arc::clone(dir), std::mem::take(&mut self.buffer))?;
+        while listing.more(|name, file_type| match self.budget.checked_sub(1) {
+            Some(left) => {
+                self.budget = left;
+                names.push((name.to_owned(), file_type));
             }
-            self.budget -= 1;
-            names.push((entry.file_name(), entry.file_type().ok()));
-        }
+            None => self.over = true,
+        })? && !self.over
+        {}
+        self.buffer = listing.into_buffer();
         if self.sorted {
             names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         }
-        self.frames.push(Frame { metadata: dir.dir_metadata()?, names: names.into_iter(), known });
+        self.frames.push(Frame { metadata, names: names.into_iter(), known });
         Ok(())
     }
 }
@@ -155,7 +172,7 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
         match step? {
             Step::Name { dir, name, file_type } => {
                 let is_dir = match file_type {
-                    Some(file_type) => file_type.is_dir(),
+                    Some(file_type) => file_type == FileType::Dir,
                     None => step::see(&dir, &name)?.metadata.is_dir(),
                 };
                 if is_dir {

@@ -15,6 +15,7 @@ use crate::change::tree::{Descended, Descent, Step};
 use crate::change::{self, Scaffold, names_of};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::identity::Identity;
+use crate::metadata::{FileType, Metadata as Facts};
 use crate::ops::remove::type_of;
 use crate::ops::rename::{Way, permits, unlike};
 use crate::ops::{TREE_LIMIT, check_creatable, contradiction, io, slot, write};
@@ -166,8 +167,8 @@ impl Tree<'_> {
             self.authority.check()?;
             let Step::Name { dir, name, file_type } = step.map_err(io)? else { continue };
             let file_type = type_of(&dir, &name, file_type)?;
-            match self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink()) {
-                Ok(level) if file_type.is_dir() && !is_reserved(&name) => {
+            match self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink)) {
+                Ok(level) if file_type == FileType::Dir && !is_reserved(&name) => {
                     if descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
                         return Err(ErrorKind::Limit.into());
                     }
@@ -210,14 +211,14 @@ impl Tree<'_> {
                 Step::Name { name, .. } if is_reserved(&name) => {}
                 Step::Name { dir, name, file_type } => {
                     let file_type = type_of(&dir, &name, file_type)?;
-                    let level = self.judge_name(&descent, &name, file_type.is_dir() || file_type.is_symlink())?;
+                    let level = self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink))?;
                     let into = out.last().map_err(io)?;
-                    if file_type.is_dir() {
+                    if file_type == FileType::Dir {
                         if descent.descend(&name, level).map_err(io)? == Descended::Into {
                             out.push(name.clone(), change::make_dir(&into, &name).map_err(io)?);
                             copied.dirs += 1;
                         }
-                    } else if file_type.is_file() {
+                    } else if file_type == FileType::File {
                         match step::open(&dir, &name).map_err(|error| Error::from_open(&error)) {
                             Ok(Opened::File(file, metadata)) if self.is_copied(&file, &metadata)? => {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
@@ -233,7 +234,7 @@ impl Tree<'_> {
                 }
             }
         }
-        set_dir_mode(made.top().map_err(io)?, &self.from.dir_metadata().map_err(io)?)?;
+        set_dir_mode(made.top().map_err(io)?, &Facts::from(&self.from.dir_metadata().map_err(io)?))?;
         Ok(copied)
     }
 
@@ -246,25 +247,24 @@ impl Tree<'_> {
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {
         let mut out = step::create_file(into, name).map_err(io)?;
         let bytes = copy_bytes(file, metadata.len(), &mut out, self.authority)?;
-        set_mode(&out, metadata)?;
+        set_mode(&out, &Facts::from(metadata))?;
         Ok(bytes)
     }
 }
 
 /// The permission bits of a directory for its copy, which is complete now.
-fn set_dir_mode(copy: &Dir, like: &Metadata) -> Result<()> {
+fn set_dir_mode(copy: &Dir, like: &Facts) -> Result<()> {
     set_mode(&step::open_dir(copy).map_err(io)?, like)
 }
 
 /// Set-id bits are not copied.
 #[cfg(unix)]
-fn set_mode(file: &File, like: &Metadata) -> Result<()> {
-    use cap_std::fs::PermissionsExt as _;
+fn set_mode(file: &File, like: &Facts) -> Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(like.permissions().mode() & 0o777)).map_err(io)
+    file.set_permissions(std::fs::Permissions::from_mode(like.mode() & 0o777)).map_err(io)
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: &Metadata) -> Result<()> {
+fn set_mode(_: &File, _: &Facts) -> Result<()> {
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! May touch: `permit`, `resolve`, the handle of the listed directory.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::iter::FusedIterator;
@@ -14,11 +15,13 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::file::File;
 use crate::metadata::{FileType, Metadata};
+use crate::ops::remove::type_of;
 use crate::ops::{contradiction, io, open, read_link, stat};
 use crate::path::relative::RelPath;
 use crate::path::uri;
 use crate::permit::Permit;
-use crate::resolve::{Found, Want, resolve};
+use crate::resolve::names::Names;
+use crate::resolve::{Found, Want, resolve, step};
 use crate::root::{Place, Start};
 use crate::rule::is_reserved;
 use crate::text;
@@ -28,12 +31,17 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
         Some(start) => start.path.join(&path),
         None => path.clone(),
     };
-    let mut listed = Place { start: None, ..place.clone() };
+    let listed = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::ReadDir)?, Want::Dir)?;
     let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
-    let entries = dir.entries().map_err(io);
-    listed.start = Some(Arc::new(Start { dir: Arc::new(dir), path: below_floor, level }));
-    receipt.close(entries.map(|entries| ReadDir { place: listed, entries: Some(entries), hidden: 0 }))
+    let names = step::open_to_list(&dir).and_then(|dir| {
+        let dir = Arc::new(dir);
+        Names::of(Arc::clone(&dir), Vec::new()).map(|names| (dir, names))
+    });
+    receipt.close(names.map_err(io).map(|(dir, names)| {
+        let start = Arc::new(Start { dir, path: below_floor, level });
+        ReadDir { place: Arc::new(Place { start: Some(start), ..listed }), names: Some(names), ahead: VecDeque::new(), hidden: 0 }
+    }))
 }
 
 /// The entries of a directory, in the order of the file system, without `.` and `..`.
@@ -42,9 +50,11 @@ pub(crate) fn read_dir(place: Place, path: RelPath) -> Result<ReadDir> {
 /// taken back; if it has, one `revoked` ends the listing.
 #[must_use = "an iterator does nothing until it is used"]
 pub struct ReadDir {
-    place: Place,
+    place: Arc<Place>,
     /// Until the end.
-    entries: Option<cap_std::fs::ReadDir>,
+    names: Option<Names>,
+    /// Names that were read together with those before them.
+    ahead: VecDeque<(OsString, Option<FileType>)>,
     hidden: u64,
 }
 
@@ -76,7 +86,7 @@ impl Iterator for ReadDir {
         let _under_way = self.place.authority.begin();
         let next = self.step();
         if let Err(kind) = self.place.authority.check() {
-            return self.entries.take().map(|_| Err(kind.into()));
+            return self.names.take().map(|_| Err(kind.into()));
         }
         next
     }
@@ -85,19 +95,26 @@ impl Iterator for ReadDir {
 impl ReadDir {
     fn step(&mut self) -> Option<Result<Entry>> {
         loop {
-            let entry = match self.entries.as_mut()?.next() {
-                None => {
-                    self.entries = None;
-                    return None;
+            let names = self.names.as_mut()?;
+            let Some((name, listed)) = self.ahead.pop_front() else {
+                match names.more(|name, file_type| self.ahead.push_back((name.to_owned(), file_type))) {
+                    Ok(true) => continue,
+                    Ok(false) if !self.ahead.is_empty() => continue,
+                    Ok(false) => {
+                        self.names = None;
+                        return None;
+                    }
+                    Err(error) => {
+                        self.names = None;
+                        return Some(Err(io(error)));
+                    }
                 }
-                Some(Err(error)) => return Some(Err(io(error))),
-                Some(Ok(entry)) => entry,
             };
-            // From the listing itself; where the file system does not tell, by a stat that follows nothing.
-            let file_type = entry.file_type().map_or(FileType::Special, FileType::from);
-            let name = entry.file_name();
+            // From the listing itself; where the file system does not tell, by a look that follows nothing.
+            let dir = self.place.start.as_ref().map(|start| &*start.dir)?;
+            let file_type = type_of(dir, &name, listed).unwrap_or(FileType::Special);
             if self.shows(&name, file_type) {
-                return Some(Ok(Entry::new(self.place.clone(), name, file_type)));
+                return Some(Ok(Entry::new(Arc::clone(&self.place), name, file_type)));
             }
         }
     }
@@ -114,13 +131,14 @@ impl fmt::Debug for ReadDir {
 /// One entry of a directory. Its operations go through the directory that was listed, by handle, and are decided anew each time.
 #[derive(Clone)]
 pub struct Entry {
-    place: Place,
+    /// That of all entries of a listing.
+    place: Arc<Place>,
     name: OsString,
     file_type: FileType,
 }
 
 impl Entry {
-    pub(crate) fn new(place: Place, name: OsString, file_type: FileType) -> Self {
+    pub(crate) fn new(place: Arc<Place>, name: OsString, file_type: FileType) -> Self {
         Self { place, name, file_type }
     }
 
@@ -153,7 +171,7 @@ impl Entry {
     }
 
     fn on<T>(&self, operation: impl FnOnce(Place, RelPath) -> Result<T>) -> Result<T> {
-        operation(self.place.clone(), RelPath::single(&self.name)).map_err(|error| error.about(self.name_text()))
+        operation(Place::clone(&self.place), RelPath::single(&self.name)).map_err(|error| error.about(self.name_text()))
     }
 
     /// Opens the file for reading; a link is followed within the bounds of the listed root or `Dir`.

@@ -6,13 +6,14 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, FileType};
+use cap_std::fs::Dir;
 
 use crate::access::{Access, Operation};
 use crate::authority::Authority;
 use crate::change;
 use crate::change::tree::{self, Descended, Descent, Step};
 use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::metadata::FileType;
 use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
@@ -167,12 +168,12 @@ impl Doomed<'_> {
         let file_type = type_of(dir, name, file_type)?;
         let above = descent.known().map_or_else(Level::free, Level::clone);
         let level = self.authority.root.rules.enter(&above.stand, name);
-        let dir_or_link = file_type.is_dir() || file_type.is_symlink();
+        let dir_or_link = matches!(file_type, FileType::Dir | FileType::Symlink);
         // Leftovers of ours are in nobody's way.
         if level.ceiling(dir_or_link) < Access::Write && !is_reserved(name) {
             return Err(Error::detailed(ErrorKind::Protected, Detail::Inside));
         }
-        Ok((level, file_type.is_dir()))
+        Ok((level, file_type == FileType::Dir))
     }
 }
 
@@ -180,6 +181,6 @@ impl Doomed<'_> {
 pub(crate) fn type_of(dir: &Dir, name: &OsStr, listed: Option<FileType>) -> Result<FileType> {
     match listed {
         Some(file_type) => Ok(file_type),
-        None => Ok(step::see(dir, name).map_err(io)?.metadata.file_type()),
+        None => Ok(step::see(dir, name).map_err(io)?.metadata.file_type().into()),
     }
 }

@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use crate::access::{Access, Operation};
-use crate::change::tree::{Descended, Descent, Step};
+use crate::change::tree::{Descended, Descent};
 use crate::error::{ErrorKind, Result};
 use crate::metadata::FileType;
 use crate::ops::list::Entry;
@@ -30,6 +30,7 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
     let descent = Descent::sorted(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
     receipt.close(descent.map(|descent| Walk {
         place: walked,
+        here: None,
         descent,
         ahead: None,
         depth: 0,
@@ -81,6 +82,8 @@ pub enum Cut {
 #[must_use = "an iterator does nothing until it is used"]
 pub struct Walk {
     place: Place,
+    /// The directory that the last entry is in, for all entries of it. One, so that what it holds is one descriptor.
+    here: Option<Arc<Place>>,
     descent: Descent<Known>,
     /// A directory that was shown and is to be entered next.
     ahead: Option<(Entry, Known)>,
@@ -140,25 +143,32 @@ impl Walk {
         if let Some((entry, known)) = self.ahead.take() {
             match self.descent.descend(entry.name(), known) {
                 Ok(Descended::TooDeep) => self.cut = Some(Cut::Depth),
-                Ok(Descended::Into | Descended::Not) => {}
+                Ok(Descended::Into) => self.here = None,
+                Ok(Descended::Not) => {}
                 // Removed or exchanged meanwhile.
                 Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Some(Err(io(error).about(entry.uri()))),
             }
         }
         loop {
-            let (dir, name, listed) = match self.descent.next() {
-                None => {
-                    if self.descent.is_over() {
-                        self.cut = Some(Cut::Entries);
+            let Some((name, listed)) = self.descent.name() else {
+                self.here = None;
+                match self.descent.next() {
+                    None => {
+                        if self.descent.is_over() {
+                            self.cut = Some(Cut::Entries);
+                        }
+                        return None;
                     }
-                    return None;
+                    Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => return Some(Err(io(error))),
+                    Some(_) => continue,
                 }
-                Some(Ok(Step::Name { dir, name, file_type })) => (dir, name, file_type),
-                Some(Ok(Step::Leave { .. })) => continue,
+            };
+            let here = match self.here() {
+                Ok(here) => here,
                 // A directory above was exchanged or removed: what is left of it is not shown.
-                Some(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Some(Err(error)) => return Some(Err(io(error))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Some(Err(io(error))),
             };
             if is_reserved(&name) {
                 continue;
@@ -167,19 +177,19 @@ impl Walk {
                 self.cut = Some(Cut::Depth);
                 return None;
             }
-            let known = self.descent.known()?;
-            let level = self.place.root().rules.enter(&known.level.stand, &name);
-            let file_type = match type_of(&dir, &name, listed) {
-                Ok(file_type) => FileType::from(file_type),
+            let (known, start) = (self.descent.known()?, here.start.as_ref()?);
+            let file_type = match type_of(&start.dir, &name, listed) {
+                Ok(file_type) => file_type,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(_) => FileType::Special,
             };
+            let rules = &self.place.root().rules;
+            // Without rules, all of it stands as the directory does.
+            let level = if rules.is_empty() { known.level.clone() } else { rules.enter(&known.level.stand, &name) };
             if level.ceiling(matches!(file_type, FileType::Dir | FileType::Symlink)) < Access::List {
                 self.hidden += 1;
                 continue;
             }
-            let start = Arc::new(Start { dir: Arc::clone(&dir), path: known.path.clone(), level: known.level.clone() });
-            let path = known.path.join(&RelPath::single(&name));
             let length = known.length.saturating_add(u64::try_from(name.len()).unwrap_or(u64::MAX));
             if self.entries >= self.limits.entries || self.bytes.saturating_add(length) > self.limits.bytes {
                 self.cut = Some(if self.entries >= self.limits.entries { Cut::Entries } else { Cut::Bytes });
@@ -188,9 +198,10 @@ impl Walk {
             self.entries += 1;
             self.bytes += length;
             self.depth = self.descent.depth();
-            let entry = Entry::new(Place { start: Some(start), ..self.place.clone() }, name, file_type);
+            let entry = Entry::new(here, name, file_type);
             if file_type == FileType::Dir {
                 if self.descent.depth() < self.limits.depth {
+                    let path = known.path.join(&RelPath::single(entry.name()));
                     self.ahead = Some((entry.clone(), Known { path, length: length.saturating_add(1), level }));
                 } else {
                     self.cut = Some(Cut::Depth);
@@ -198,6 +209,19 @@ impl Walk {
             }
             return Some(Ok(entry));
         }
+    }
+
+    /// The directory that it stands in, as the place that its entries are in.
+    fn here(&mut self) -> std::io::Result<Arc<Place>> {
+        if let Some(here) = &self.here {
+            return Ok(Arc::clone(here));
+        }
+        let dir = self.descent.dir()?;
+        let known = self.descent.known().ok_or(std::io::ErrorKind::NotFound)?;
+        let start = Arc::new(Start { dir, path: known.path.clone(), level: known.level.clone() });
+        let here = Arc::new(Place { start: Some(start), ..self.place.clone() });
+        self.here = Some(Arc::clone(&here));
+        Ok(here)
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod fold;
 mod judge;
 #[cfg(target_os = "linux")]
 mod linux;
+pub(crate) mod names;
 pub(crate) mod slot;
 pub(crate) mod step;
 #[cfg(target_os = "linux")]

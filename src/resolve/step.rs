@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use cap_std::fs::{Dir, Metadata};
 
+use crate::metadata::Metadata as Facts;
+
 /// Where a link says that it leads, read from the very link that was seen.
 pub(crate) enum Target {
     Text(PathBuf),
@@ -38,9 +40,9 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{create_file, enter, on_kernel_file_system, open, open_dir_at, reenter, see, text_of};
+pub(crate) use linux::{create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{create_file, enter, open, open_dir_at, reenter, see};
+pub(crate) use portable::{create_file, enter, enter_to_list, open, open_dir_at, open_to_list, reenter, see};
 
 #[cfg(target_os = "linux")]
 use linux::open_to_write;
@@ -180,6 +182,24 @@ mod linux {
         }
     }
 
+    /// The directory once more, to list it from its beginning.
+    pub(crate) fn open_to_list(dir: &Dir) -> io::Result<Dir> {
+        Ok(Dir::from_std_file(open_one(dir, OsStr::new("."), READ | OFlags::DIRECTORY)?))
+    }
+
+    /// The directory of this name and what it is, to list it and to go on from it: in one call, where [`enter`] and [`open_to_list`] are two. `None`
+    /// where it is none, or none any more.
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
+        let Some(file) = open_dir_at(dir, name)? else { return Ok(None) };
+        let metadata = Facts::of_opened(&file)?;
+        let dir = Dir::from_std_file(file);
+        // What may be read and not searched is listed in neither way; only where its mode says that everybody may search it, nobody has to ask.
+        if metadata.mode() & 0o111 != 0o111 {
+            reenter(&dir)?;
+        }
+        Ok(Some((dir, metadata)))
+    }
+
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
         let file = open_one(dir, name, PATH)?;
         let metadata = Metadata::from_file(&file)?;
@@ -313,6 +333,16 @@ mod portable {
             Entered::Dir(dir) => open_dir(&dir).map(Some),
             Entered::Link(_) | Entered::Other => Ok(None),
         }
+    }
+
+    pub(crate) fn open_to_list(dir: &Dir) -> io::Result<Dir> {
+        dir.try_clone()
+    }
+
+    pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
+        let Entered::Dir(dir) = enter(dir, name)? else { return Ok(None) };
+        let metadata = Facts::from(&dir.dir_metadata()?);
+        Ok(Some((dir, metadata)))
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {

@@ -51,8 +51,8 @@ impl Way {
     }
 
     /// One directory deeper.
-    pub(crate) fn push(&mut self, name: OsString, dir: Dir) {
-        self.below.push(Below { name, handle: Handle::Held(Arc::new(dir)) });
+    pub(crate) fn push(&mut self, name: OsString, dir: impl Into<Arc<Dir>>) {
+        self.below.push(Below { name, handle: Handle::Held(dir.into()) });
         if let Some(index) = self.below.len().checked_sub(WINDOW + 1)
             && let Some(old) = self.below.get_mut(index)
             && let Handle::Held(dir) = &old.handle

@@ -2,6 +2,7 @@
 //!
 //! May touch: the file's handle, `work`. Which files are opened is the business of who calls it.
 
+mod ahead;
 mod found;
 mod pattern;
 mod snippet;
@@ -13,6 +14,7 @@ use cap_roots::{Error, ErrorKind, Result};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
+pub(crate) use ahead::{Ahead, Outcome, Task, helpers};
 pub(crate) use found::{Found, Full, Shape};
 pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
 pub(crate) use source::Facts;
@@ -39,6 +41,8 @@ pub(crate) struct Search {
     pattern: Pattern,
     shape: Shape,
     searcher: Searcher,
+    /// What files are read into, one after the other.
+    block: Vec<u8>,
 }
 
 impl Search {
@@ -57,7 +61,11 @@ impl Search {
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
             .build();
-        Self { pattern, shape, searcher }
+        Self { pattern, shape, searcher, block: Vec::new() }
+    }
+
+    pub(crate) fn pattern(&self) -> &Pattern {
+        &self.pattern
     }
 
     /// Most bytes of one line that are searched.
@@ -75,14 +83,21 @@ impl Search {
     /// # Errors
     /// `cancelled`, `revoked`, `expired`, `io`; what was found before stays.
     pub(crate) fn file(&mut self, file: impl Read, label: &str, from: u64, found: &mut Found, work: &Work) -> Result<Searched> {
-        let Some(mut source) = Source::of(file, self.pattern.line, work)? else { return Ok(Searched::Binary) };
+        let source = Source::of(file, self.pattern.line, work, &mut self.block)?;
+        let Some(mut source) = source else { return Ok(Searched::Binary) };
         let context = u64::try_from(self.shape.context()).unwrap_or(u64::MAX);
         let from = Next::from(from);
         let told = if from.told > 0 { from.line.saturating_add(from.told - 1) } else { 0 };
         source.begin(from.line.saturating_sub(1), context)?;
         let mut lines =
             Lines::new(&self.pattern, self.shape, label, (source.lines(), told), found).decoded(source.facts().decoded);
-        let outcome = self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines);
+        work.check()?;
+        let from_the_top = from.line == 1 && told == 0;
+        let outcome = match from_the_top.then(|| source.whole()).flatten() {
+            // Nothing of it has to be copied or counted for the sake of what follows.
+            Some(text) => self.searcher.search_slice(&self.pattern.matcher, text, &mut lines),
+            None => self.searcher.search_reader(&self.pattern.matcher, &mut source, &mut lines),
+        };
         let (stopped, next) = (lines.stopped(), lines.next());
         let facts = source.facts();
         match outcome {

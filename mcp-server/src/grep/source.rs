@@ -29,11 +29,20 @@ pub(crate) struct Facts {
     pub(crate) long_lines: u64,
 }
 
+/// What is behind the block.
+enum Rest<R> {
+    Plain(R),
+    /// What was read to see that it is UTF-16 stands before it again.
+    Decoded(Box<DecodeReaderBytes<io::Chain<Cursor<Vec<u8>>, R>, Vec<u8>>>),
+}
+
 /// The text of a file.
 pub(crate) struct Source<'a, R> {
-    inner: DecodeReaderBytes<io::Chain<Cursor<Vec<u8>>, R>, Vec<u8>>,
+    rest: Rest<R>,
     work: &'a Work,
-    block: Vec<u8>,
+    block: &'a mut Vec<u8>,
+    /// Nothing is behind the block.
+    ended: bool,
     /// What of the block is still to be given.
     at: usize,
     end: usize,
@@ -57,34 +66,51 @@ impl<R> std::fmt::Debug for Source<'_, R> {
 
 impl<'a, R: Read> Source<'a, R> {
     /// The text of `file`, at most `most` bytes of each line; `None` if it is binary: a NUL in its first block, and no byte order mark of UTF-16.
+    /// `block`: what another one was read into, or nothing.
     ///
     /// # Errors
     /// `revoked`, `expired`, `io`.
-    pub(crate) fn of(mut file: R, most: usize, work: &'a Work) -> Result<Option<Self>> {
-        let mut head = Vec::with_capacity(BLOCK);
-        (&mut file).take(BLOCK as u64).read_to_end(&mut head).map_err(page::io)?;
+    pub(crate) fn of(mut file: R, most: usize, work: &'a Work, block: &'a mut Vec<u8>) -> Result<Option<Self>> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        block.resize(BLOCK, 0);
+        let mut end = 0;
+        let mut ended = false;
+        while !ended && end < BLOCK {
+            match read(&mut file, block.get_mut(end..).unwrap_or_default()).map_err(page::io)? {
+                0 => ended = true,
+                more => end += more,
+            }
+        }
+        let head = block.get(..end).unwrap_or_default();
         // Of UTF-32 the mark begins as that of UTF-16 does.
         if head.starts_with(b"\xff\xfe\0\0") {
             return Ok(None);
         }
         let decoded = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-        if !decoded && memchr::memchr(0, &head).is_some() {
+        if !decoded && memchr::memchr(0, head).is_some() {
             return Ok(None);
         }
-        Ok(Some(Self {
-            inner: DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(Cursor::new(head).chain(file)),
-            work,
-            block: vec![0; BLOCK],
-            at: 0,
-            end: 0,
-            line: 0,
-            most,
-            lines: 0,
-            utf8: Utf8::default(),
-            facts: Facts { decoded, ..Facts::default() },
-            least: 0,
-            paused: false,
-        }))
+        let mut utf8 = Utf8::default();
+        let (rest, at, end) = if decoded {
+            let all = Cursor::new(head.to_vec()).chain(file);
+            ended = false;
+            (Rest::Decoded(Box::new(DecodeReaderBytesBuilder::new().strip_bom(true).build(all))), 0, 0)
+        } else {
+            let at = if head.starts_with(MARK) { MARK.len() } else { 0 };
+            utf8.feed(head.get(at..).unwrap_or_default());
+            (Rest::Plain(file), at, end)
+        };
+        let facts = Facts { decoded, ..Facts::default() };
+        Ok(Some(Self { rest, work, block, ended, at, end, line: 0, most, lines: 0, utf8, facts, least: 0, paused: false }))
+    }
+
+    /// The whole text, where it is in memory already and no line of it is too long. For whoever has read nothing of it.
+    pub(crate) fn whole(&mut self) -> Option<&[u8]> {
+        if !self.ended || self.end - self.at > self.most {
+            return None;
+        }
+        self.utf8.end();
+        self.block.get(self.at..self.end)
     }
 
     /// What turned up so far.
@@ -133,11 +159,10 @@ impl<'a, R: Read> Source<'a, R> {
         if self.facts.ends_binary {
             return Ok(false);
         }
-        let mut read = loop {
-            match self.inner.read(&mut self.block) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read?,
-            }
+        let mut read = match &mut self.rest {
+            _ if self.ended => 0,
+            Rest::Plain(file) => read(file, self.block)?,
+            Rest::Decoded(text) => read(text, self.block)?,
         };
         if let Some(nul) = memchr::memchr(0, self.block.get(..read).unwrap_or_default()) {
             self.facts.ends_binary = true;
@@ -207,6 +232,16 @@ impl<R: Read> Read for Source<'_, R> {
     }
 }
 
+/// What there is at once, whatever signals come between.
+fn read(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 fn count_lines(block: &[u8]) -> u64 {
     u64::try_from(memchr::memchr_iter(b'\n', block).count()).unwrap_or(u64::MAX)
 }
@@ -260,8 +295,8 @@ mod tests {
     }
 
     fn all(bytes: &[u8]) -> (Vec<u8>, u64, Facts) {
-        let work = Work::default();
-        let mut source = Source::of(Slow(bytes, 7000), LINE, &work).unwrap().expect("text");
+        let (work, mut block) = (Work::default(), Vec::new());
+        let mut source = Source::of(Slow(bytes, 7000), LINE, &work, &mut block).unwrap().expect("text");
         let mut text = Vec::new();
         source.read_to_end(&mut text).unwrap();
         (text, source.lines(), source.facts())
@@ -288,9 +323,9 @@ mod tests {
         let work = Work::default();
         let mut late = vec![b'a'; BLOCK];
         late[BLOCK - 1] = 0;
-        assert!(Source::of(&late[..], LINE, &work).unwrap().is_none());
+        assert!(Source::of(&late[..], LINE, &work, &mut Vec::new()).unwrap().is_none());
         let utf32: Vec<u8> = "\u{feff}needle".chars().flat_map(|character| u32::from(character).to_le_bytes()).collect();
-        assert!(Source::of(&utf32[..], LINE, &work).unwrap().is_none());
+        assert!(Source::of(&utf32[..], LINE, &work, &mut Vec::new()).unwrap().is_none());
         let mut later = "line\n".repeat(BLOCK).into_bytes();
         later[BLOCK + 7] = 0;
         let (text, _, facts) = all(&later);
@@ -345,7 +380,8 @@ mod tests {
         for (count, next) in
             [(0, "line 1\n"), (1, "line 2\n"), (9_999, "line 10000\n"), (49_999, "line 50000\n"), (50_000, ""), (60_000, "")]
         {
-            let mut source = Source::of(content.as_bytes(), LINE, &work).unwrap().unwrap();
+            let mut block = Vec::new();
+            let mut source = Source::of(content.as_bytes(), LINE, &work, &mut block).unwrap().unwrap();
             source.begin(count, 0).unwrap();
             let mut text = String::new();
             source.read_to_string(&mut text).unwrap();
@@ -358,7 +394,8 @@ mod tests {
     #[test]
     fn a_stopped_call_reads_no_further() {
         let work = Work::default();
-        let mut source = Source::of(io::repeat(b'a'), LINE, &work).unwrap().unwrap();
+        let mut block = Vec::new();
+        let mut source = Source::of(io::repeat(b'a'), LINE, &work, &mut block).unwrap().unwrap();
         let mut into = [0; 100];
         assert!(source.read(&mut into).unwrap() > 0);
         work.stop();

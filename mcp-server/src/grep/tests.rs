@@ -81,7 +81,8 @@ fn a_large_expression_is_given_short_lines_one_by_one() {
     assert_eq!(text.lines().map(|line| line.get(..4).unwrap()).collect::<Vec<_>>(), ["f:1:", "f:3:"]);
     assert!(matches!(how, Searched::Whole(facts) if facts.long_lines == 1));
     let work = Work::default();
-    let mut source = Source::of(content.as_bytes(), most, &work).unwrap().unwrap();
+    let mut block = Vec::new();
+    let mut source = Source::of(content.as_bytes(), most, &work, &mut block).unwrap().unwrap();
     assert!(source.read(&mut vec![0; LINE]).unwrap() <= most);
 }
 

@@ -60,7 +60,7 @@ fn mark(entry: &Entry) -> &'static str {
 fn list(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
     let (entries, left_out) = entries(context, work, arguments.text("path")?)?;
     let mut listing = Listing::new(context, left_out);
-    let _ = entries.iter().all(|entry| listing.add(&format!("{} {}", mark(entry), entry.name_text())));
+    let _ = entries.iter().all(|entry| listing.add(format_args!("{} {}", mark(entry), entry.name_text())));
     Ok(answer(listing.text.trim_end_matches('\n').to_owned(), listing.left_out.notice()))
 }
 
@@ -86,7 +86,7 @@ fn list_with_sizes(context: &Context, work: &Work, arguments: &Arguments) -> Res
     for (entry, size) in &sized {
         let is_dir = entry.file_type() == FileType::Dir;
         let shown = if is_dir { String::new() } else { format!("{:>10}", human(*size)) };
-        if !listing.add(&format!("{} {:<30} {shown}", mark(entry), entry.name_text())) {
+        if !listing.add(format_args!("{} {:<30} {shown}", mark(entry), entry.name_text())) {
             break;
         }
         if is_dir {

@@ -1,14 +1,16 @@
 //! `search_file_contents`: lines that match, in a file or in all files below a directory.
 
-use cap_roots::{Error, ErrorKind, FileType, Operation, Result};
+mod below;
+
+use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::{Definition, Effect, answer, input, text_output};
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::grep::{Facts, Found, Full, Meaning, PATTERN, Pattern, Search, Searched, Shape};
-use crate::walk::{Anchor, Ask, Cut, Globs, Report, Step, Walking, ends_call, properties};
+use crate::grep::{Facts, Found, Full, Meaning, PATTERN, Pattern, Search, Searched, Shape, helpers};
+use crate::walk::{Anchor, Ask, Cut, Globs, Report, Walking, properties};
 use crate::work::Work;
 
 pub(super) const SEARCH_FILE_CONTENTS: Definition = Definition {
@@ -38,6 +40,8 @@ const CONTEXT: u64 = 20;
 const MATCHES: u64 = 10_000;
 /// Matches in an answer that says nothing of it.
 const DEFAULT_MATCHES: u64 = 100;
+/// Most searches are through with so many files before threads that help would be worth their start.
+const ALONE: u64 = 64;
 /// Most globs of `include`.
 const GLOBS: usize = 100;
 
@@ -71,6 +75,11 @@ fn schema() -> Value {
 }
 
 fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
+    run_with(context, work, arguments, ALONE, helpers())
+}
+
+/// `alone`: how many files are searched one by one before others help, as many as `helpers`.
+fn run_with(context: &Context, work: &Work, arguments: &Arguments, alone: u64, helpers: usize) -> Result<CallToolResult> {
     // Known under this name elsewhere; passed over, it would hide matches.
     if arguments.is_given("caseSensitive") {
         return Err(Error::invalid_argument(
@@ -109,6 +118,8 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
         hint,
         fitted: include.is_none(),
         passed: Passed::default(),
+        alone,
+        helpers,
     };
     // Asked first, so that the audit log has no refusal of what nobody meant; what may not be read is refused as such. If it changes
     // meanwhile, what it is taken for is refused.
@@ -140,6 +151,10 @@ struct Searching<'a> {
     /// Some name is one of a file to search.
     fitted: bool,
     passed: Passed,
+    /// How many files are searched one by one before others help.
+    alone: u64,
+    /// How many threads may help.
+    helpers: usize,
 }
 
 /// What whoever finds nothing may have meant.
@@ -153,52 +168,23 @@ fn hint(context: &Context, text: &str, pattern: &Pattern) -> Option<String> {
 }
 
 impl Searching<'_> {
-    fn below(&mut self, mut walking: Walking<'_>, include: Option<&Globs>) -> Result<Report> {
-        while let Some(step) = walking.next()? {
-            let Step::Entry(entry) = step else { continue };
-            if entry.is_dir() || include.is_some_and(|globs| !globs.fits(entry.path(), false)) {
-                continue;
-            }
-            self.fitted = true;
-            match entry.entry().file_type() {
-                FileType::File => {}
-                FileType::Symlink => {
-                    self.passed.links += 1;
-                    continue;
-                }
-                _ => {
-                    self.passed.special += 1;
-                    continue;
-                }
-            }
-            if let Some(cut) = self.full() {
-                walking.end(cut);
-                break;
-            }
-            // The name may lead to something else by now: it is judged, and opened without waiting.
-            let label = self.search.label(walking.label(&entry), || entry.entry().uri());
-            let outcome = entry.entry().open().and_then(|file| self.file(file, &label, entry.within()));
-            match outcome {
-                Ok(None) => {}
-                Ok(Some((cut, line))) => walking.end_within(cut, line),
-                Err(error) if ends_call(error.kind()) => return Err(error),
-                Err(error) => self.passed.refused(error.kind()),
-            }
-        }
-        Ok(walking.report())
-    }
-
     /// Searches a file from `within` on, where an earlier call ended; where this one has to end.
     fn file(&mut self, file: cap_roots::File, label: &str, within: u64) -> Result<Option<(Cut, u64)>> {
-        match self.search.file(file, label, within, &mut self.found, self.work)? {
+        let searched = self.search.file(file, label, within, &mut self.found, self.work)?;
+        Ok(self.took_note(searched))
+    }
+
+    /// Counts what was searched; where the call has to end.
+    fn took_note(&mut self, searched: Searched) -> Option<(Cut, u64)> {
+        match searched {
             Searched::Binary => self.passed.binary += 1,
             Searched::Whole(facts) => self.passed.searched(facts),
             Searched::To { next, facts } => {
                 self.passed.searched(facts);
-                return Ok(Some((self.full().unwrap_or(Cut::Time), next)));
+                return Some((self.full().unwrap_or(Cut::Time), next));
             }
         }
-        Ok(None)
+        None
     }
 
     fn full(&self) -> Option<Cut> {

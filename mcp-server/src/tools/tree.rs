@@ -61,8 +61,8 @@ fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallTool
             break;
         }
         let cut = (found.is_dir() && walking.is_deepest(&found)).then_some("depth");
-        let names: Vec<_> = (1..=found.depth()).map(|depth| walking.name(depth)).collect();
-        if !tree.add(&names, kind(&found), found.is_dir(), cut, walking.cursor_bytes()) {
+        let name = |depth| walking.name(depth);
+        if !tree.add(found.depth(), name, kind(&found), found.is_dir(), cut, walking.cursor_bytes()) {
             walking.end(Cut::Bytes(limits.text_bytes));
             break;
         }

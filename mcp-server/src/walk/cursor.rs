@@ -40,6 +40,13 @@ impl Mark {
         Self { path: path.as_encoded_bytes().to_vec(), within }
     }
 
+    /// The same as [`Mark::at`], in the memory of this one.
+    pub(super) fn move_to(&mut self, path: &OsStr) {
+        self.path.clear();
+        self.path.extend_from_slice(path.as_encoded_bytes());
+        self.within = 0;
+    }
+
     /// How long its path is.
     pub(super) fn len(&self) -> usize {
         self.path.len()

@@ -70,18 +70,27 @@ impl Found {
         self.entry.file_type() == FileType::Dir
     }
 
-    /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_within`].
+    /// How much of this entry an earlier call has answered, in the tool's own measure: what it gave to [`Walking::end_at`].
     pub(crate) fn within(&self) -> u64 {
         self.within
     }
 }
 
-/// A name on the way to the entry that was shown last.
+/// Where a walk stood when it showed an entry, so that whoever has let it go on can end it there.
 #[derive(Debug)]
+pub(crate) struct Here {
+    path: OsString,
+    mark: Option<Mark>,
+    report: Report,
+}
+
+/// A name on the way to the entry that was shown last.
+#[derive(Debug, Default)]
 struct Above {
     text: String,
     /// Below the start, up to and with the name.
     path: OsString,
+    /// It and all names above it are plain text.
     plain: bool,
 }
 
@@ -93,13 +102,16 @@ pub(crate) struct Walking<'a> {
     walk: Walk,
     label: Label,
     gitignores: Option<Gitignores>,
-    /// The names down to the entry that was looked at last.
+    /// The names down to the entry that was looked at last; behind `depth`, those of earlier ones, whose memory is used again.
     above: Vec<Above>,
+    depth: usize,
     /// Where an earlier call ended.
     behind: Option<Mark>,
     /// The last entry that was answered.
     mark: Option<Mark>,
     report: Report,
+    /// The report is whole: the walk was ended where it had been before.
+    ended: bool,
     seen: u64,
     last_is_dir: bool,
 }
@@ -123,9 +135,11 @@ impl<'a> Walking<'a> {
             label,
             gitignores,
             above: Vec::new(),
+            depth: 0,
             mark: behind.clone(),
             behind,
             report: Report::default(),
+            ended: false,
             seen: 0,
             last_is_dir: false,
             ask,
@@ -183,7 +197,8 @@ impl<'a> Walking<'a> {
         let depth = self.walk.depth();
         let is_dir = entry.file_type() == FileType::Dir;
         self.last_is_dir = false;
-        let path = self.place(&entry, depth);
+        self.place(&entry, depth);
+        let path = self.last().map(|last| last.path.clone()).unwrap_or_default();
         let (before, within) = match &self.behind {
             Some(behind) if behind.is_at(&path) && behind.within > 0 => (false, behind.within),
             Some(behind) if behind.is_behind(&path) => {
@@ -227,7 +242,7 @@ impl<'a> Walking<'a> {
         if is_dir && leave == Leave::In && depth >= self.ask.depth() {
             self.report.too_deep(depth);
         }
-        let plain = self.above.iter().all(|above| above.plain);
+        let plain = self.last().is_some_and(|last| last.plain);
         Ok(Some(Found { entry, path, depth, plain, within }))
     }
 
@@ -248,17 +263,27 @@ impl<'a> Walking<'a> {
     }
 
     /// Takes note of where the entry lies.
-    fn place(&mut self, entry: &Entry, depth: usize) -> OsString {
-        self.above.truncate(depth.saturating_sub(1));
-        let mut path = self.above.last().map_or_else(OsString::new, |above| above.path.clone());
-        if !path.is_empty() {
-            path.push("/");
+    fn place(&mut self, entry: &Entry, depth: usize) {
+        self.depth = depth;
+        if self.above.len() < depth {
+            self.above.resize_with(depth, Above::default);
         }
-        path.push(entry.name());
+        let Some((last, above)) = self.above.get_mut(..depth).and_then(<[_]>::split_last_mut) else { return };
+        last.path.clear();
+        if let Some(parent) = above.last() {
+            last.path.push(&parent.path);
+            last.path.push("/");
+        }
+        last.path.push(entry.name());
         let text = entry.name_text();
-        let plain = matches!(text, Cow::Borrowed(_));
-        self.above.push(Above { text: text.into_owned(), path: path.clone(), plain });
-        path
+        last.plain = matches!(text, Cow::Borrowed(_)) && above.last().is_none_or(|parent| parent.plain);
+        last.text.clear();
+        last.text.push_str(&text);
+    }
+
+    /// The entry that was looked at last.
+    fn last(&self) -> Option<&Above> {
+        self.above.get(self.depth.checked_sub(1)?)
     }
 
     /// What was shown or left out is done with.
@@ -266,15 +291,19 @@ impl<'a> Walking<'a> {
         // Before the mark of an earlier call, that one stays.
         if !self.report.is_cut()
             && self.behind.is_none()
-            && let Some(last) = self.above.last()
+            && let Some(last) = self.depth.checked_sub(1).and_then(|index| self.above.get(index))
         {
-            self.mark = Some(Mark::at(&last.path, 0));
+            match &mut self.mark {
+                Some(mark) => mark.move_to(&last.path),
+                None => self.mark = Some(Mark::at(&last.path, 0)),
+            }
         }
     }
 
     /// The name of the entry that was shown last, or of a directory on the way to it, `depth` names below the start, as text.
     pub(crate) fn name(&self, depth: usize) -> &str {
-        depth.checked_sub(1).and_then(|index| self.above.get(index)).map_or("", |above| &above.text)
+        let above = self.above.get(..self.depth).unwrap_or_default();
+        depth.checked_sub(1).and_then(|index| above.get(index)).map_or("", |above| &above.text)
     }
 
     /// The path in the caller's own form, as any tool takes it.
@@ -289,7 +318,7 @@ impl<'a> Walking<'a> {
 
     /// How long a cursor may be that leads behind an entry like the last one.
     pub(crate) fn cursor_bytes(&self) -> usize {
-        let last = self.above.last().map_or(0, |above| above.path.len());
+        let last = self.last().map_or(0, |last| last.path.len());
         let mark = self.mark.as_ref().map_or(0, Mark::len);
         2 * last.max(mark) + cursor::OVERHEAD
     }
@@ -299,19 +328,33 @@ impl<'a> Walking<'a> {
         self.report.cut(cut);
     }
 
-    /// Ends in the middle of the entry that was shown last: a further call begins with it, and is told `within`, which is not 0.
-    pub(crate) fn end_within(&mut self, cut: Cut, within: u64) {
-        if let Some(last) = self.above.last() {
-            self.mark = Some(Mark::at(&last.path, within));
-        }
+    /// Where it stands, having shown `found`.
+    pub(crate) fn here(&self, found: &Found) -> Here {
+        Here { path: found.path.clone(), mark: self.mark.clone(), report: self.so_far() }
+    }
+
+    /// Ends where it stood, as if it had not gone on: a further call begins with the entry that was shown there, and is told `within`; 0 where it was not
+    /// begun.
+    pub(crate) fn end_at(&mut self, here: Here, cut: Cut, within: u64) {
+        self.mark = if within > 0 { Some(Mark::at(&here.path, within)) } else { here.mark };
+        self.report = here.report;
         self.report.cut(cut);
+        self.ended = true;
+    }
+
+    fn so_far(&self) -> Report {
+        let mut report = self.report.clone();
+        report.hidden(self.walk.hidden());
+        if let Some(gitignores) = &self.gitignores {
+            report.gitignores(gitignores.unread());
+        }
+        report
     }
 
     /// What is missing, and how to go on.
     pub(crate) fn report(mut self) -> Report {
-        self.report.hidden(self.walk.hidden());
-        if let Some(gitignores) = &self.gitignores {
-            self.report.gitignores(gitignores.unread());
+        if !self.ended {
+            self.report = self.so_far();
         }
         // A mark that was not got behind would lead there again.
         if self.report.is_cut() && self.behind.is_none() {

@@ -52,7 +52,7 @@ pub(super) enum Why {
 }
 
 /// What is missing from an answer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     cut: Option<Cut>,
     cursor: Option<String>,

@@ -246,7 +246,7 @@ fn an_entry_may_be_answered_in_parts() {
         while let Some(Step::Entry(found)) = walking.next().unwrap() {
             seen.push((found.path().to_str().unwrap().to_owned(), found.within()));
             if found.path() == Path::new("b") && found.within() < 2 {
-                walking.end_within(Cut::Bytes(1), found.within() + 1);
+                walking.end_at(walking.here(&found), Cut::Bytes(1), found.within() + 1);
                 break;
             }
         }

@@ -98,3 +98,51 @@ fn notes_say_what_is_so() {
         asked(&context, json!({ "path": ".", "pattern": "needle", "filesOnly": true, "respectGitignore": true })).unwrap();
     assert_eq!(answer, "a\nb");
 }
+
+/// Catches: an answer in which files that were searched ahead are told of out of their order, twice or not at all, or that counts what lies behind its
+/// end; and a cursor from where the walk had gone ahead.
+#[test]
+fn whoever_helps_the_answers_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..120 {
+        let dir = folder.path().join(format!("d{}", number % 7));
+        fs::create_dir_all(&dir).unwrap();
+        let content = match number % 5 {
+            0 => "needle\nhay\nneedle\n".to_owned(),
+            1 => "hay\0".to_owned(),
+            2 => "hay\n".repeat(30_000) + "needle",
+            _ => "hay\n".to_owned(),
+        };
+        fs::write(dir.join(format!("{number:03}")), content).unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.join(format!("{number:03}-link"))).unwrap();
+        fs::write(dir.join(format!("{number:03}.out")), "needle").unwrap();
+    }
+    let context = context(folder.path(), &[]);
+    for (most, lines) in [(1, 0), (3, 1), (7, 0), (1_000, 2)] {
+        let pages = |alone: u64, helpers: usize| {
+            let mut given = json!({
+                "path": ".", "pattern": "needle", "maxResults": most, "contextLines": lines, "excludePatterns": ["*.out"]
+            });
+            let mut pages: Vec<(String, String)> = Vec::new();
+            loop {
+                let answer = run_with(&context, &Work::default(), &Arguments(given.as_object().unwrap().clone()), alone, helpers);
+                let answer = answer.unwrap();
+                let texts: Vec<_> = answer.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone()).collect();
+                let notice = texts.get(1).cloned().unwrap_or_default();
+                let cursor = notice.split_once("\"cursor\": \"").and_then(|(_, rest)| rest.split_once('"')).map(|(cursor, _)| cursor.to_owned());
+                pages.push((texts[0].clone(), cursor.iter().fold(notice, |notice, cursor| notice.replace(cursor, "..."))));
+                match cursor {
+                    Some(cursor) => given["cursor"] = cursor.into(),
+                    None => return pages,
+                }
+            }
+        };
+        let alone = pages(0, 0);
+        assert!(alone.len() > 1 || most == 1_000);
+        for helpers in 1..4 {
+            for before in [0, 5] {
+                assert_eq!(pages(before, helpers), alone, "{most} {helpers} {before}");
+            }
+        }
+    }
+}

@@ -2,8 +2,6 @@
 //!
 //! May touch: names as text, and no walk.
 
-use std::fmt::Write as _;
-
 /// A directory whose children are being written.
 #[derive(Debug)]
 struct Open {
@@ -35,34 +33,35 @@ impl Tree {
         self.entries
     }
 
-    /// Adds an entry of a directory that was added, or continued, before; `names` are those of the directories on the way and its own.
+    /// Adds an entry of a directory that was added, or continued, before; `name` gives the names of the directories on the way, from 1 on, and its own.
     /// `reserve`: how long a cursor to it may be. False, and nothing is added, where there is no room; the first one has room.
-    pub(super) fn add(
+    pub(super) fn add<'n>(
         &mut self,
-        names: &[&str],
+        depth: usize,
+        name: impl Fn(usize) -> &'n str,
         kind: &'static str,
         is_dir: bool,
         cut: Option<&'static str>,
         reserve: usize,
     ) -> bool {
-        let Some((name, above)) = names.split_last() else { return true };
-        self.close_to(names.len());
-        let name = quoted(name);
-        let indent = 4 * names.len();
-        let missing: usize = above.iter().skip(self.open.len() - 1).map(|name| 2 * name.len() + 12 * indent + 200).sum();
-        let closing: usize = (1..=names.len()).map(|depth| 12 * depth + 40).sum();
-        let needed = missing + 4 * indent + name.len() + 80 + closing + 2 * indent + MARK + reserve;
+        self.close_to(depth);
+        let own = quoted(name(depth));
+        let indent = 4 * depth;
+        // The directories on the way were shown by an earlier call.
+        let missing = self.open.len()..depth;
+        let continued: usize = missing.clone().map(|depth| 2 * name(depth).len() + 12 * indent + 200).sum();
+        // 12 * d + 40 for each depth d up to this one.
+        let closing = 6 * depth * (depth + 1) + 40 * depth;
+        let needed = continued + 4 * indent + own.len() + 80 + closing + 2 * indent + MARK + reserve;
         if self.entries > 0 && self.text.len() + needed > self.limit {
             return false;
         }
-        // The directories on the way were shown by an earlier call.
-        let from = self.open.len() - 1;
-        for name in above.iter().skip(from) {
-            self.begin(&quoted(name), "directory");
-            let _ = write!(self.text, ",\n{}\"continued\": true", spaces(4 * self.open.len()));
+        for depth in missing {
+            self.begin(&quoted(name(depth)), "directory");
+            self.line(4 * self.open.len(), ",", "\"continued\": true");
             self.children(None);
         }
-        self.begin(&name, kind);
+        self.begin(&own, kind);
         if is_dir {
             self.children(cut);
         } else {
@@ -83,10 +82,12 @@ impl Tree {
     pub(super) fn finish(mut self, cut: Option<(&'static str, Option<&str>)>) -> String {
         if let Some((reason, cursor)) = cut {
             self.begin("\"…\"", "cut");
-            let inner = spaces(4 * self.open.len());
-            let _ = write!(self.text, ",\n{inner}\"reason\": {}", quoted(reason));
+            let inner = 4 * self.open.len();
+            self.line(inner, ",", "\"reason\": ");
+            self.text.push_str(&quoted(reason));
             if let Some(cursor) = cursor {
-                let _ = write!(self.text, ",\n{inner}\"cursor\": {}", quoted(cursor));
+                self.line(inner, ",", "\"cursor\": ");
+                self.text.push_str(&quoted(cursor));
             }
             self.end_object();
         }
@@ -98,21 +99,34 @@ impl Tree {
 
     /// `{"name": .., "type": ..` as a child of the innermost directory.
     fn begin(&mut self, name: &str, kind: &str) {
-        let outer = spaces(4 * self.open.len() - 2);
+        let inner = 4 * self.open.len();
+        let first = self.open.last().is_none_or(|open| open.children == 0);
         if let Some(open) = self.open.last_mut() {
-            self.text.push_str(if open.children > 0 { ",\n" } else { "\n" });
             open.children += 1;
         }
-        let inner = spaces(4 * self.open.len());
-        let _ = write!(self.text, "{outer}{{\n{inner}\"name\": {name},\n{inner}\"type\": \"{kind}\"");
+        self.line(inner - 2, if first { "" } else { "," }, "{");
+        self.line(inner, "", "\"name\": ");
+        self.text.push_str(name);
+        self.line(inner, ",", "\"type\": \"");
+        self.text.push_str(kind);
+        self.text.push('"');
+    }
+
+    /// A new line behind `before`, indented.
+    fn line(&mut self, indent: usize, before: &str, text: &str) {
+        self.text.push_str(before);
+        self.text.push('\n');
+        self.text.extend(std::iter::repeat_n("        ", indent / 8));
+        self.text.extend(std::iter::repeat_n(" ", indent % 8));
+        self.text.push_str(text);
     }
 
     fn end_object(&mut self) {
-        let _ = write!(self.text, "\n{}}}", spaces(4 * self.open.len() - 2));
+        self.line(4 * self.open.len() - 2, "", "}");
     }
 
     fn children(&mut self, cut: Option<&'static str>) {
-        let _ = write!(self.text, ",\n{}\"children\": [", spaces(4 * self.open.len()));
+        self.line(4 * self.open.len(), ",", "\"children\": [");
         self.open.push(Open { children: 0, cut });
     }
 
@@ -120,26 +134,23 @@ impl Tree {
     fn close_to(&mut self, depth: usize) {
         while self.open.len() > depth.max(1) {
             let Some(open) = self.open.pop() else { return };
-            let inner = spaces(4 * self.open.len());
+            let inner = 4 * self.open.len();
             if open.children > 0 {
-                let _ = write!(self.text, "\n{inner}]");
+                self.line(inner, "", "]");
             } else {
                 self.text.push(']');
             }
             if let Some(cut) = open.cut {
-                let _ = write!(self.text, ",\n{inner}\"cut\": \"{cut}\"");
+                self.line(inner, ",", "\"cut\": ");
+                self.text.push_str(&quoted(cut));
             }
             self.end_object();
         }
     }
 }
 
-fn spaces(count: usize) -> String {
-    " ".repeat(count)
-}
-
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -147,13 +158,17 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    fn add(tree: &mut Tree, names: &[&'static str], kind: &'static str, is_dir: bool, cut: Option<&'static str>) -> bool {
+        tree.add(names.len(), |depth| names[depth - 1], kind, is_dir, cut, 0)
+    }
+
     fn tree(limit: usize) -> (Tree, bool) {
         let mut tree = Tree::new(limit);
-        let all = tree.add(&["a"], "directory", true, None, 0)
-            && tree.add(&["a", "b\"\n"], "directory", true, Some("depth"), 0)
-            && tree.add(&["a", "c"], "file", false, None, 0)
-            && tree.add(&["d"], "directory", true, None, 0)
-            && tree.add(&["e"], "symlink", false, None, 0);
+        let all = add(&mut tree, &["a"], "directory", true, None)
+            && add(&mut tree, &["a", "b\"\n"], "directory", true, Some("depth"))
+            && add(&mut tree, &["a", "c"], "file", false, None)
+            && add(&mut tree, &["d"], "directory", true, None)
+            && add(&mut tree, &["e"], "symlink", false, None);
         (tree, all)
     }
 
@@ -213,7 +228,7 @@ mod tests {
     #[test]
     fn directories_of_an_earlier_call_are_continued() {
         let mut tree = Tree::new(1 << 20);
-        assert!(tree.add(&["a", "b", "c"], "file", false, None, 0) && tree.add(&["a", "d"], "file", false, None, 0));
+        assert!(add(&mut tree, &["a", "b", "c"], "file", false, None) && add(&mut tree, &["a", "d"], "file", false, None));
         let text = tree.finish(None);
         let want = json!([{ "name": "a", "type": "directory", "continued": true, "children": [
             { "name": "b", "type": "directory", "continued": true, "children": [{ "name": "c", "type": "file" }] },
