@@ -117,7 +117,7 @@ pub(crate) fn rules(effort: Effort) -> Vec<Plot> {
         file: "open-rules.svg",
         title: "Open, type check, close at depth 4: by rules",
         across: ("rules (number)", Scale::Tens),
-        up: ("processor time, relative to no rules", Scale::Tens),
+        up: ("processor time, relative to no rules", Scale::Even),
         lines: lines(&kinds.map(|(name, _)| name), &COUNTS, &spreads[1..]),
     }]
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::measure::Spread;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 230.0;
+const RIGHT: f64 = 260.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 56.0;
 /// Told apart on white and on black, and by those who see no red or no green (after Okabe and Ito).
@@ -25,7 +25,7 @@ pub(crate) type Line = (String, Vec<(f64, Spread)>);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     Even,
-    /// Each step ten times the last; what is below 1 (nothing of something) stands at its beginning.
+    /// Each step ten times the last; nothing stands at the beginning.
     Tens,
 }
 
@@ -40,28 +40,27 @@ pub(crate) struct Plot {
 /// Where values stand on an axis, and its marks.
 struct Axis {
     scale: Scale,
+    /// Whether a value is 0, which has a place of its own where steps are tens.
+    nothing: bool,
     from: f64,
     to: f64,
 }
 
 impl Axis {
     fn over(scale: Scale, values: impl Iterator<Item = f64> + Clone) -> Self {
-        let most = values.clone().fold(f64::MIN, f64::max);
+        let most = values.clone().fold(f64::MIN, f64::max) * 1.05;
+        let nothing = values.clone().any(|value| value == 0.0);
+        let least = values.filter(|value| *value > 0.0).fold(f64::MAX, f64::min).log10().min(0.0);
         match scale {
-            Scale::Even => Self { scale, from: 0.0, to: most * 1.05 },
-            Scale::Tens => {
-                // A value that is nothing gets a place of its own, half a step before 1.
-                let least = values.map(|value| value.max(10f64.powf(-0.5))).fold(f64::MAX, f64::min);
-                let to = (most * 1.05).log10();
-                Self { scale, from: least.log10().min(to - 1.0).min(0.0), to }
-            }
+            Scale::Even => Self { scale, nothing, from: 0.0, to: most },
+            Scale::Tens => Self { scale, nothing, from: if nothing { least - 0.5 } else { least }, to: most.log10() },
         }
     }
 
     fn part(&self, value: f64) -> f64 {
         let at = match self.scale {
             Scale::Even => value,
-            Scale::Tens => value.max(10f64.powf(-0.5)).log10(),
+            Scale::Tens => value.log10().max(self.from),
         };
         (at - self.from) / (self.to - self.from)
     }
@@ -79,7 +78,7 @@ impl Axis {
                 let narrow = self.to - self.from < 2.0;
                 let between = |power: f64| if narrow { vec![power, 2.0 * power, 5.0 * power] } else { vec![power] };
                 let mut marks: Vec<f64> = powers.flat_map(between).filter(|mark| mark.log10() <= self.to).collect();
-                if self.from < 0.0 && self.from >= -0.6 {
+                if self.nothing {
                     marks.insert(0, 0.0);
                 }
                 marks

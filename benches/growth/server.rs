@@ -13,9 +13,9 @@ use crate::measure::{Clock, Job, Spread, in_turns};
 use crate::plot::{Plot, Scale, lines};
 
 const WINDOWS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-const ROUNDS: usize = 41;
+const ROUNDS: usize = 21;
 /// Requests in a turn.
-const TURN: usize = 512;
+const TURN: usize = 256;
 
 /// A session with the program.
 struct Session {
