@@ -103,6 +103,31 @@ fn a_root_is_where_its_directory_is_and_nothing_else_is_it() {
     }
 }
 
+/// Catches: a change, or a name that is missed, that relies on a look at the root from a moment ago.
+#[test]
+fn a_change_looks_for_its_root_each_time() {
+    for way in WAYS {
+        let tree = tree();
+        let (at, away) = (tree.base().join("ws"), tree.base().join("away"));
+        let roots = builder(way).named("ws", &at, Access::Write).open().unwrap();
+        let changes: [fn(&Roots) -> &'static str; 5] = [
+            |roots| code(roots.write("f", "NEW")),
+            |roots| code(roots.rename("f", "n")),
+            |roots| code(roots.copy("f", "n")),
+            |roots| code(roots.remove_file("f")),
+            |roots| code(roots.read("missing")),
+        ];
+        for change in changes {
+            assert_eq!(code(roots.read("f")), "ok");
+            fs::rename(&at, &away).unwrap();
+            assert_eq!(change(&roots), "root-absent");
+            assert_eq!(code(roots.read("f")), "root-absent", "a look that went badly counts at once");
+            fs::rename(&away, &at).unwrap();
+        }
+        assert_eq!(fs::read_to_string(at.join("f")).unwrap(), "F");
+    }
+}
+
 /// Two roots, of which one is gone: the other goes on, and nothing goes from one to the other.
 #[test]
 fn an_operation_with_two_ends_needs_both_roots() {
