@@ -255,8 +255,7 @@ impl Roots {
     /// As [every method](Roots#errors-of-every-method).
     pub fn within(&self, directory: impl AsRef<Utf8Path>) -> Result<Roots> {
         let view = self.on(directory, Operation::Within, |place, path| {
-            // What was taken away from this set is taken away from the new one as well.
-            let authority = Authority::of(Arc::clone(&place.authority.root));
+            let authority = place.authority.clone();
             open::real_names(place, path).map(|names| View { authority, region: Region::directory(names) })
         })?;
         Ok(self.with_views(vec![view]))
