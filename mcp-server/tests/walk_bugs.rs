@@ -9,6 +9,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use std::process::Command;
 
 use cap_roots_oracle::needs;
@@ -68,11 +69,19 @@ fn large_trees_are_cut_and_searched_whole() {
 #[test]
 fn progress_is_told_to_who_asks() {
     let folder = tempfile::tempdir().unwrap();
-    forest(folder.path(), entries());
+    let arguments =
+        json!({ "path": ".", "pattern": "nothing", "respectGitignore": true, "excludePatterns": vec!["**/x*y*z*"; 100] });
+    // As many trees as make a walk long enough that something is told of it.
+    for tree in 0..40 {
+        forest(&folder.path().join(format!("tree{tree}")), entries());
+        let begin = Instant::now();
+        assert_eq!(once(&["--max-seconds", "600"], "search_files", &arguments, folder.path()).2, 0);
+        if begin.elapsed() > Duration::from_secs(1) {
+            break;
+        }
+    }
     for (era, token) in eras().into_iter().zip([json!("a"), json!(7)]) {
         let mut session = Session::start(&era, &["--max-seconds", "600", folder.path().to_str().unwrap()]);
-        let arguments =
-            json!({ "path": ".", "pattern": "nothing", "respectGitignore": true, "excludePatterns": vec!["**/x*y*z*"; 100] });
         for token in [token, Value::Null] {
             let mut params = json!({ "name": "search_files", "arguments": arguments });
             if !token.is_null() {
