@@ -9,8 +9,8 @@ mod support;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use cap_roots_oracle::needs;
 use cap_roots_oracle::privilege::drop_override_of_programs;
