@@ -40,7 +40,9 @@ pub(crate) struct Seen {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of};
+pub(crate) use linux::{
+    create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of,
+};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::{create_file, enter, enter_to_list, open, open_dir_at, open_to_list, reenter, see};
 

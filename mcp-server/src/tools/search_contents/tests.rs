@@ -127,9 +127,13 @@ fn whoever_helps_the_answers_are_the_same() {
             loop {
                 let answer = run_with(&context, &Work::default(), &Arguments(given.as_object().unwrap().clone()), alone, helpers);
                 let answer = answer.unwrap();
-                let texts: Vec<_> = answer.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone()).collect();
+                let texts: Vec<_> =
+                    answer.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone()).collect();
                 let notice = texts.get(1).cloned().unwrap_or_default();
-                let cursor = notice.split_once("\"cursor\": \"").and_then(|(_, rest)| rest.split_once('"')).map(|(cursor, _)| cursor.to_owned());
+                let cursor = notice
+                    .split_once("\"cursor\": \"")
+                    .and_then(|(_, rest)| rest.split_once('"'))
+                    .map(|(cursor, _)| cursor.to_owned());
                 pages.push((texts[0].clone(), cursor.iter().fold(notice, |notice, cursor| notice.replace(cursor, "..."))));
                 match cursor {
                     Some(cursor) => given["cursor"] = cursor.into(),
