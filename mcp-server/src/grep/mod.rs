@@ -14,7 +14,7 @@ use cap_roots::{Error, ErrorKind, Result};
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 
-pub(crate) use ahead::{Ahead, Outcome, Task, helpers};
+pub(crate) use ahead::{Ahead, Task, helpers};
 pub(crate) use found::{Found, Full, Shape};
 pub(crate) use pattern::{LENGTH as PATTERN, Meaning, Pattern};
 pub(crate) use source::Facts;

@@ -75,7 +75,8 @@ fn schema() -> Value {
 }
 
 fn run(context: &Context, work: &Work, arguments: &Arguments) -> Result<CallToolResult> {
-    run_with(context, work, arguments, ALONE, helpers())
+    // An audit log tells what was opened, in the order of the answer and no more.
+    run_with(context, work, arguments, ALONE, if context.audit.is_on() { 0 } else { helpers() })
 }
 
 /// `alone`: how many files are searched one by one before others help, as many as `helpers`.

@@ -84,6 +84,13 @@ pub(crate) struct Here {
     report: Report,
 }
 
+impl Here {
+    /// The directory that the entry is in, below the start.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        Path::new(&self.path).parent()
+    }
+}
+
 /// A name on the way to the entry that was shown last.
 #[derive(Debug, Default)]
 struct Above {
