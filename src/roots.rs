@@ -205,9 +205,10 @@ impl Roots {
                     no_delete: place.authority.no_delete(),
                     unruled: rules.judge_text(&start, &path, operation.needs(), operation.makes_dir()).is_some(),
                 };
-                // A root that is a file becomes no directory.
+                // A root that is a file becomes no directory, which is looked at when it is decided that one may be made.
                 let outside = place.only.is_some() && operation.makes_dir();
-                let verdict = if outside { Err(ErrorKind::OutsideRoots) } else { decide(facts, operation, End::Source) };
+                let verdict =
+                    decide(facts, operation, End::Source).and(if outside { Err(ErrorKind::OutsideRoots) } else { Ok(()) });
                 Explanation::located(operation, &place, &path, rules.that_match(&start, &path), verdict)
             }
         }
