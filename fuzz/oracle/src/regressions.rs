@@ -49,7 +49,7 @@ pub type Work = Box<dyn FnOnce() + Send>;
 /// The tests of a program: its own, and the inputs of its targets. `trial` makes one, out of its name and what it does.
 ///
 /// # Panics
-/// As [`replays`] does.
+/// Where an input breaks what its target promises, and where a target has none.
 pub fn trials<T>(own: &[(&str, fn())], targets: &[(&str, Check)], trial: impl Fn(&str, Work) -> T) -> Vec<T> {
     let own = own.iter().map(|(name, test)| trial(name, Box::new(*test)));
     own.chain(replays(targets).into_iter().map(|replay| trial(&replay.name.clone(), Box::new(move || replay.run())))).collect()
