@@ -118,10 +118,10 @@ fn kill_often(way: &str, named: bool) {
     let living = File::create(place.join(LIVING)).unwrap();
     living.try_lock().unwrap();
 
-    // Moments in a time in which a few generations are written.
+    // Moments in a time in which a few generations are written; how long that takes changes with what else the machine does.
     let probe = Instant::now();
     drop(start(place, 1, named));
-    let span = probe.elapsed().max(Duration::from_millis(40)) * 2;
+    let mut span = probe.elapsed().max(Duration::from_millis(40)) * 2;
 
     let (mut last, mut torn, mut advanced, mut left) = (generation(place), 0, 0, 0);
     let mut swept = Vec::<String>::new();
@@ -140,6 +140,7 @@ fn kill_often(way: &str, named: bool) {
         torn += usize::from(now.is_none());
         assert!(now.is_none() || now >= last, "generation {last:?} came back as {now:?}");
         advanced += usize::from(now != last);
+        span = if now == last { span * 17 / 16 } else { span * 31 / 32 };
         last = now;
         assert_eq!(fs::metadata(place.join("file")).unwrap().permissions().mode() & 0o7777, MODE);
         swept = leftovers(place);
@@ -152,8 +153,13 @@ fn kill_often(way: &str, named: bool) {
     open(place).write("small", "small").unwrap();
     assert!(leftovers(place).is_empty() && place.join(LIVING).exists());
     drop(living);
-    open(place).write("small", "small").unwrap();
-    assert!(!place.join(LIVING).exists(), "nobody holds it any more");
+    // A process that another test starts at this moment holds what this one held, until it is the other program.
+    let is_swept = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        open(place).write("small", "small").unwrap();
+        !place.join(LIVING).exists()
+    });
+    assert!(is_swept, "nobody holds it any more");
     let seconds = begin.elapsed().as_secs_f32();
     println!(
         "proof: kills, {way}: {kills}, {torn} torn, {advanced} behind a new generation, {left} with something left, {seconds:.1} s"
