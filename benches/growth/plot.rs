@@ -14,9 +14,9 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 56.0;
 /// Told apart on white and on black, and by those who see no red or no green (after Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#808080"];
-const STYLE: &str = "svg{--page:#fff;--ink:#1f2328;--grid:#d8dee4}\
-    @media(prefers-color-scheme:dark){svg{--page:#0d1117;--ink:#e6edf3;--grid:#30363d}}\
-    text{font:12px sans-serif;fill:var(--ink)}.t{font-size:14px;font-weight:bold}.p{fill:var(--page)}.g{stroke:var(--grid)}";
+// Without variables, which some viewers do not know.
+const STYLE: &str = "text{font:12px sans-serif;fill:#1f2328}.t{font-size:14px;font-weight:bold}.p{fill:#fff}.g{stroke:#d8dee4}\
+    @media(prefers-color-scheme:dark){text{fill:#e6edf3}.p{fill:#0d1117}.g{stroke:#30363d}}";
 
 /// A line: its name, and what was measured at each place.
 pub(crate) type Line = (String, Vec<(f64, Spread)>);
