@@ -29,11 +29,13 @@ pub(crate) struct Facts {
     pub(crate) long_lines: u64,
 }
 
+type Decoder<R> = DecodeReaderBytes<io::Chain<Cursor<Vec<u8>>, R>, Vec<u8>>;
+
 /// What is behind the block.
 enum Rest<R> {
     Plain(R),
     /// What was read to see that it is UTF-16 stands before it again.
-    Decoded(Box<DecodeReaderBytes<io::Chain<Cursor<Vec<u8>>, R>, Vec<u8>>>),
+    Decoded(Box<Decoder<R>>),
 }
 
 /// The text of a file.

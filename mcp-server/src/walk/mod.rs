@@ -34,7 +34,6 @@ use label::Label;
 
 /// One step of a walk.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, and nearly always the large one")]
 pub(crate) enum Step {
     Entry(Found),
     /// The directory that was shown last cannot be read. It is counted; the walk goes on behind it.
