@@ -21,7 +21,7 @@ const ROUNDS: usize = 11;
 /// Directories in directories in directories, and files in each of the last: as sources lie.
 const NESTED: [usize; 4] = [10, 10, 100, 19];
 /// Few directories with many files: as pictures and mails lie.
-const WIDE: [usize; 4] = [1, 1, 200, 1000];
+const WIDE: [usize; 4] = [10, 20, 1, 1000];
 
 /// What every walk is compared with.
 const BASE: &str = "walkdir";
@@ -92,6 +92,7 @@ fn jobs(root: &Path) -> Vec<Job<'_>> {
     let names = ["env", "git", "ssh", "key", "pem", "secret", "token", "npmrc", "netrc", "htpasswd"];
     let rules = names.iter().flat_map(|name| [format!("**/.{name}"), format!("*.{name}")]);
     let ruled = open(rules.fold(Roots::builder(), |builder, rule| builder.rule(&rule, Access::None)));
+    let shared = free.clone();
     let ours = |roots: Roots| {
         move || {
             let mut sum = Sum::default();
@@ -107,8 +108,32 @@ fn jobs(root: &Path) -> Vec<Job<'_>> {
         ("walkdir, sorted by name", Box::new(move || by_walkdir(walkdir::WalkDir::new(root).sort_by_file_name()))),
         ("cap-roots", Box::new(ours(free))),
         ("cap-roots, 20 rules", Box::new(ours(ruled))),
+        ("cap-roots, 2 threads, a walk for each directory at the top", Box::new(move || by_walks(&shared, 2))),
         ("ignore, 2 threads", Box::new(move || by_ignore(root, 2))),
     ]
+}
+
+/// Walks that go their ways on several threads, each judged as one would be.
+fn by_walks(roots: &Roots, threads: usize) -> Sum {
+    let all = Mutex::new(Sum::default());
+    let top = Mutex::new(roots.read_dir(".").unwrap());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut share = Share(Sum::default(), &all);
+                loop {
+                    let Some(entry) = top.lock().unwrap().next() else { return };
+                    let entry = entry.unwrap();
+                    share.add(entry.name(), entry.file_type() == FileType::Dir);
+                    for entry in entry.open_dir().unwrap().walk(".").unwrap() {
+                        let entry = entry.unwrap();
+                        share.add(entry.name(), entry.file_type() == FileType::Dir);
+                    }
+                }
+            });
+        }
+    });
+    all.into_inner().unwrap()
 }
 
 fn by_walkdir(walk: walkdir::WalkDir) -> Sum {
