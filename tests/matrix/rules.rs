@@ -248,7 +248,7 @@ pub(crate) const RULES: [Rule; 17] = [
         reason: "it is for directories, and a file is none; a link before it is followed, so that it tells where it leads",
         judge: |cell| {
             let new = cell.is(&["copy_replace it by a file"]) && cell.slash();
-            let stuck = matches!(&cell.led.end, End::Stuck { left, .. } if left != &["."]);
+            let stuck = matches!(&cell.led.end, End::Stuck { .. });
             new.then_some(if stuck { Expect::RefusedAsLook("not-a-directory") } else { Expect::Refused("not-a-directory") })
         },
     },
