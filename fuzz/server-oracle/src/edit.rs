@@ -12,8 +12,11 @@ use cap_roots_mcp::internals;
 const END: u8 = 0xe0;
 /// Most edits of one input.
 const EDITS: usize = 8;
-const LARGE: usize = 1 << 20;
+/// A text of this many bytes has fewer lines than a diff compares.
+const LARGE: usize = 1 << 16;
 const SMALL: usize = 48;
+/// Room for the longest diff: each line of either text with its sign, where lines can be empty.
+const WHOLE: usize = 1 << 20;
 const MARK: char = '\u{feff}';
 
 const PIECES: [&str; 32] = [
@@ -250,7 +253,7 @@ fn fitted(body: &[Sign], start: usize, end: usize, new: &str) -> Vec<Sign> {
 
 /// What the diff says, done to the old text, gives the new one; and a diff that has no room says so.
 fn diffs(case: &Case, new: &str) {
-    let diff = internals::diff("dir/f", &case.text, new, LARGE, case.late);
+    let diff = internals::diff("dir/f", &case.text, new, WHOLE, case.late);
     assert_eq!(applied(&diff, &case.text).as_deref(), Ok(new), "{diff} {case:?}");
     if case.cut {
         const ROOM: usize = 300;
