@@ -97,12 +97,10 @@ impl<'a, E: Opens> Ahead<'a, E> {
         loop {
             if let Some((number, task)) = state.waiting.pop_front() {
                 drop(state);
-                let outcome = look(&mut search, &task, self.work);
+                let mut at = At { ahead: self, number, outcome: None };
+                at.outcome = look(&mut search, &task, self.work);
+                drop(at);
                 state = self.state();
-                state.done.insert(number, outcome);
-                if state.awaited {
-                    self.done.notify_one();
-                }
             } else if state.closed {
                 return;
             } else {
@@ -163,6 +161,23 @@ impl<'a, E: Opens> Ahead<'a, E> {
     }
 }
 
+/// What a helper is at. It is told of when this goes, in a panic too: who takes would wait for ever.
+struct At<'a, 'b, E: Opens> {
+    ahead: &'b Ahead<'a, E>,
+    number: u64,
+    outcome: Nothing,
+}
+
+impl<E: Opens> Drop for At<'_, '_, E> {
+    fn drop(&mut self) {
+        let mut state = self.ahead.state();
+        state.done.insert(self.number, self.outcome.take());
+        if state.awaited {
+            self.ahead.done.notify_one();
+        }
+    }
+}
+
 /// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
 fn look<E: Opens>(search: &mut Search, task: &Task<E>, work: &Work) -> Nothing {
     let mut found = Found::new(u64::MAX, 1);
@@ -218,5 +233,37 @@ mod tests {
                 ahead.close();
             });
         }
+    }
+
+    struct Broken;
+
+    impl Opens for Broken {
+        type File = std::io::Empty;
+
+        fn open(&self) -> Result<Self::File> {
+            panic!("a fault of ours");
+        }
+    }
+
+    /// Catches: a call that waits for ever for a helper that panicked.
+    #[test]
+    fn what_a_helper_that_panics_was_at_is_done_by_who_takes() {
+        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
+        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+        let ahead = Ahead::new(&pattern, &work);
+        let mut outcome = Some(Searched::Binary);
+        let scope = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            std::thread::scope(|scope| {
+                ahead.help(scope, 1);
+                ahead.give(std::iter::once((7, Task { entry: Broken, from: 0 })));
+                while !ahead.state().waiting.is_empty() {
+                    std::thread::yield_now();
+                }
+                outcome = ahead.take(7, &mut ahead.search());
+                ahead.close();
+            });
+        }));
+        assert!(outcome.is_none(), "{outcome:?}");
+        assert!(scope.is_err(), "the panic is told");
     }
 }
