@@ -55,6 +55,8 @@ pub(super) struct Automaton {
     /// By hash.
     plain: Vec<Plain>,
     wild: Vec<Wild>,
+    /// What a name must have to match each of `wild`, see [`marks`]: most names lack some, and are told by these alone.
+    marks: Vec<u128>,
 }
 
 /// A name without wildcards, folded, and the places at which it is next.
@@ -70,8 +72,6 @@ struct Plain {
 #[derive(Clone, Debug)]
 struct Wild {
     tokens: Vec<Token>,
-    /// What it ends with, where that is a character: most names differ in it.
-    last: Option<char>,
     places: Vec<usize>,
 }
 
@@ -115,8 +115,8 @@ impl Automaton {
             None => match self.wild.iter_mut().find(|wild| wild.tokens == tokens) {
                 Some(wild) => wild.places.push(place),
                 None => {
-                    let last = tokens.last().and_then(plain);
-                    self.wild.push(Wild { tokens: tokens.to_vec(), last, places: vec![place] });
+                    self.marks.push(marks(tokens.iter().map(|token| plain(token).and_then(|c| u8::try_from(c).ok()))));
+                    self.wild.push(Wild { tokens: tokens.to_vec(), places: vec![place] });
                 }
             },
         }
@@ -170,8 +170,8 @@ impl Automaton {
                     take(&plain.places);
                 }
             }
-            let last = bytes.last().map(|byte| char::from(byte.to_ascii_lowercase()));
-            for wild in self.wild.iter().filter(|wild| wild.last.is_none() || wild.last == last) {
+            let own = if self.wild.is_empty() { 0 } else { marks(bytes.iter().map(|byte| Some(byte.to_ascii_lowercase()))) };
+            for (_, wild) in self.marks.iter().zip(&self.wild).filter(|(marks, _)| *marks & !own == 0) {
                 if can_be_next(&wild.places) && glob::matches_ascii(&wild.tokens, bytes) {
                     take(&wild.places);
                 }
@@ -206,6 +206,20 @@ fn hash(text: &[u8]) -> u64 {
     text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+/// A bit for each two characters that stand side by side, and for the last one. `None` is what may be any. Whatever matches has all the bits of
+/// what it matches; that it has them says nothing, since pairs share bits.
+fn marks(text: impl Iterator<Item = Option<u8>>) -> u128 {
+    let bit = |first: u8, second: u8| 1 << (first.wrapping_mul(37).wrapping_add(second) & 127);
+    let (mut marks, mut before) = (0, None);
+    for next in text {
+        if let (Some(first), Some(second)) = (before, next) {
+            marks |= bit(first, second);
+        }
+        before = next;
+    }
+    before.map_or(marks, |last| marks | bit(last, 0))
 }
 
 #[cfg(test)]
