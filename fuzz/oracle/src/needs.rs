@@ -44,6 +44,15 @@ pub fn mounts() -> bool {
     or_skipped(works("unshare", &["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]), "no mount namespace of our own here")
 }
 
+/// Whether the kernel confines an open by itself, and lets this process ask for it.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn openat2() -> bool {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+    let opened = rustix::fs::openat2(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::BENEATH);
+    or_skipped(opened.is_ok(), "openat2 is missing here, and an open takes calls and memory for each name")
+}
+
 /// Makes `endless` in a directory, a file that no call reaches the second line of.
 ///
 /// # Panics
