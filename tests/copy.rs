@@ -129,3 +129,29 @@ fn a_file_is_not_copied_onto_itself() {
         assert_eq!(picture(tree.base(), true), before, "{way:?}");
     }
 }
+
+/// Catches: a link to a directory that no name is left of (`.`, `..`, the root) that is answered otherwise than one to a directory with a name.
+#[test]
+fn a_copy_over_a_link_to_a_directory_says_what_is_there() {
+    let lines = [
+        "file f=F",
+        "dir d/e",
+        "link here -> .",
+        "link d/up -> ..",
+        "link back -> d/e/..",
+        "link named -> d",
+        "link dotted -> d/.",
+    ];
+    let tree = Tree::build(lines).unwrap();
+    for way in WAYS {
+        let roots = roots(&tree, way);
+        let answers = |to: &str| (code(roots.copy("f", to)), code(roots.copy_replace("f", to)));
+        for link in ["here", "d/up", "back", "named", "dotted"] {
+            assert_eq!(answers(link), ("already-exists", "is-a-directory"), "{link} {way:?}");
+            assert_eq!(answers(&format!("{link}/")), ("already-exists", "not-a-directory"), "{link}/ {way:?}");
+        }
+        for nothing in [".", "d/e/.."] {
+            assert_eq!(answers(nothing), ("invalid-path", "invalid-path"), "{nothing} {way:?}");
+        }
+    }
+}

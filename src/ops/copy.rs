@@ -46,6 +46,12 @@ pub struct Copied {
 pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
     let operation = if replace { Operation::CopyReplace } else { Operation::Copy };
     let slash = to.path.must_be_dir() && !to.path.is_empty();
+    // A link of the name that it ends with may lead to a directory that no name is left of, such as the root.
+    let no_entry = match to.path.split_last() {
+        None => ErrorKind::InvalidPath,
+        Some(_) if slash => ErrorKind::NotADirectory,
+        Some(_) => ErrorKind::IsADirectory,
+    };
     let (source, target) = permits(from, to, operation)?;
     let mut source = source.spend();
     let found = match again(&source, Want::File) {
@@ -58,7 +64,7 @@ pub(crate) fn copy(from: Way, to: Way, replace: bool) -> Result<Copied> {
         target.give_up(error);
         return source.close(Err(error.clone()));
     }
-    let (to, mut target) = match slot(target, want, ErrorKind::InvalidPath) {
+    let (to, mut target) = match slot(target, want, no_entry) {
         Ok(found) => found,
         Err(error) => return source.close(Err(error.at_target())),
     };
