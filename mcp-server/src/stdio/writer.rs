@@ -118,6 +118,65 @@ impl<W: Write> Write for Block<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.taken = 0;
-        self.output.flush()
+        // Standard output keeps the end of what it took in a part, and gives it back to nobody: it has to be asked again.
+        loop {
+            match self.output.flush() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(AGAIN),
+                flushed => return flushed,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::LineWriter;
+
+    use rmcp::model::{EmptyObject, RequestId, ServerJsonRpcMessage, ServerResult};
+
+    use super::*;
+
+    /// A pipe that is full after each part, and does not wait.
+    struct Full {
+        taken: mpsc::Sender<Vec<u8>>,
+        part: usize,
+        is_full: bool,
+    }
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.is_full = !self.is_full;
+            if !self.is_full {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let part = bytes.get(..self.part).unwrap_or(bytes);
+            self.taken.send(part.to_vec()).map_err(io::Error::other)?;
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Catches: a client that reads slowly from a descriptor that does not wait, taken for one that has gone because the end of a line was kept back.
+    #[test]
+    fn what_is_kept_back_is_written_later() {
+        for part in 1..80 {
+            let (taken, written) = mpsc::channel();
+            // As that of the process is.
+            let output = LineWriter::new(Full { taken, part, is_full: false });
+            let (outgoing, to_write) = mpsc::channel();
+            for id in 0..5 {
+                let message = ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyObject {}), RequestId::Number(id));
+                assert!(outgoing.send(Outgoing::Message { message: Box::new(message), slot: None, written: None }).is_ok());
+            }
+            drop(outgoing);
+            run(&to_write, output).unwrap();
+            let text = String::from_utf8(written.iter().flatten().collect()).unwrap();
+            let ids = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone());
+            assert_eq!(ids.collect::<Vec<_>>(), [0, 1, 2, 3, 4].map(serde_json::Value::from), "{part}");
+        }
     }
 }
