@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
@@ -97,7 +98,11 @@ impl<'a, E: Opens> Ahead<'a, E> {
         loop {
             if let Some((number, task)) = state.waiting.pop_front() {
                 drop(state);
-                let outcome = look(&mut search, &task, self.work);
+                // A file over which this panics is left to whoever writes the answer, who would wait for it for ever.
+                let outcome = catch_unwind(AssertUnwindSafe(|| look(&mut search, &task, self.work))).unwrap_or_else(|_| {
+                    search = self.search();
+                    None
+                });
                 state = self.state();
                 state.done.insert(number, outcome);
                 if state.awaited {
@@ -191,6 +196,43 @@ mod tests {
                 _ => "nothing\n".to_owned(),
             }))
         }
+    }
+
+    struct Panics(u64);
+
+    impl Opens for Panics {
+        type File = std::io::Cursor<String>;
+
+        fn open(&self) -> Result<Self::File> {
+            let helps = std::thread::current().name() == Some("search");
+            assert!(!helps || self.0 % 3 > 0, "as the test wants it");
+            Ok(std::io::Cursor::new("nothing\n".to_owned()))
+        }
+    }
+
+    /// Catches: a call that waits for ever for a file over which the thread that helped has panicked.
+    #[test]
+    fn a_panic_of_who_helps_is_the_end_of_one_file() {
+        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
+        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+        let (told, all) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let ahead = Ahead::new(&pattern, &work);
+            let left = std::thread::scope(|scope| {
+                ahead.help(scope, 1);
+                let mut own = ahead.search();
+                ahead.give((0..90).map(|number| (number, Task { entry: Panics(number), from: 0 })));
+                while !ahead.is_done(89) {
+                    std::thread::yield_now();
+                }
+                let left = (0..90).filter(|number| ahead.take(*number, &mut own).is_none()).collect::<Vec<_>>();
+                ahead.close();
+                left
+            });
+            let _ = told.send(left);
+        });
+        let left = all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
+        assert_eq!(left, (0..90).filter(|number| number % 3 == 0).collect::<Vec<_>>());
     }
 
     /// Catches: an outcome that depends on who was faster, a file that nobody searches, and an error that counts as nothing found.
