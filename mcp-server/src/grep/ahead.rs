@@ -4,9 +4,10 @@
 //! May touch: entries, which are judged and opened as anybody's are, and `work`. Which they are is the business of who calls it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Read;
+use std::io::{self, Read};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
@@ -56,7 +57,6 @@ struct State<E> {
     idle: usize,
     /// Whoever takes waits for what a helper is at.
     awaited: bool,
-    closed: bool,
 }
 
 /// What is to be searched, and what was.
@@ -66,6 +66,8 @@ pub(crate) struct Ahead<'a, E> {
     state: Mutex<State<E>>,
     given: Condvar,
     done: Condvar,
+    /// Set under the lock of the state.
+    closed: AtomicBool,
 }
 
 impl<E> std::fmt::Debug for Ahead<'_, E> {
@@ -76,8 +78,9 @@ impl<E> std::fmt::Debug for Ahead<'_, E> {
 
 impl<'a, E: Opens> Ahead<'a, E> {
     pub(crate) fn new(pattern: &'a Pattern, work: &'a Work) -> Self {
-        let state = State { waiting: VecDeque::new(), done: BTreeMap::new(), idle: 0, awaited: false, closed: false };
-        Self { pattern, work, state: Mutex::new(state), given: Condvar::new(), done: Condvar::new() }
+        let state = State { waiting: VecDeque::new(), done: BTreeMap::new(), idle: 0, awaited: false };
+        let closed = AtomicBool::new(false);
+        Self { pattern, work, state: Mutex::new(state), given: Condvar::new(), done: Condvar::new(), closed }
     }
 
     fn state(&self) -> MutexGuard<'_, State<E>> {
@@ -99,7 +102,7 @@ impl<'a, E: Opens> Ahead<'a, E> {
             if let Some((number, task)) = state.waiting.pop_front() {
                 drop(state);
                 // A file over which this panics is left to whoever writes the answer, who would wait for it for ever.
-                let outcome = catch_unwind(AssertUnwindSafe(|| look(&mut search, &task, self.work))).unwrap_or_else(|_| {
+                let outcome = catch_unwind(AssertUnwindSafe(|| self.look(&mut search, &task))).unwrap_or_else(|_| {
                     search = self.search();
                     None
                 });
@@ -108,7 +111,7 @@ impl<'a, E: Opens> Ahead<'a, E> {
                 if state.awaited {
                     self.done.notify_one();
                 }
-            } else if state.closed {
+            } else if self.closed.load(Ordering::SeqCst) {
                 return;
             } else {
                 state.idle += 1;
@@ -146,7 +149,7 @@ impl<'a, E: Opens> Ahead<'a, E> {
                 Some((other, _)) if other == number => return None,
                 Some((other, task)) => {
                     drop(state);
-                    let outcome = look(search, &task, self.work);
+                    let outcome = self.look(search, &task);
                     state = self.state();
                     state.done.insert(other, outcome);
                 }
@@ -159,21 +162,34 @@ impl<'a, E: Opens> Ahead<'a, E> {
         }
     }
 
+    /// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
+    fn look(&self, search: &mut Search, task: &Task<E>) -> Nothing {
+        let mut found = Found::new(u64::MAX, 1);
+        let file = Wanted { file: task.entry.open().ok()?, closed: &self.closed };
+        let searched = search.file(file, "", task.from, &mut found, self.work).ok()?;
+        let is_through = matches!(searched, Searched::Binary | Searched::Whole(_));
+        (is_through && found.matches() == 0).then_some(searched)
+    }
+
     /// Nothing more is given or taken.
     pub(crate) fn close(&self) {
         let mut state = self.state();
-        state.closed = true;
+        self.closed.store(true, Ordering::SeqCst);
         state.waiting.clear();
         self.given.notify_all();
     }
 }
 
-/// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
-fn look<E: Opens>(search: &mut Search, task: &Task<E>, work: &Work) -> Nothing {
-    let mut found = Found::new(u64::MAX, 1);
-    let searched = search.file(task.entry.open().ok()?, "", task.from, &mut found, work).ok()?;
-    let is_through = matches!(searched, Searched::Binary | Searched::Whole(_));
-    (is_through && found.matches() == 0).then_some(searched)
+/// A file as long as somebody wants to know of it: the answer must not wait for the end of one that lies behind its own.
+struct Wanted<'a, F> {
+    file: F,
+    closed: &'a AtomicBool,
+}
+
+impl<F: Read> Read for Wanted<'_, F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.closed.load(Ordering::SeqCst) { Err(io::ErrorKind::Other.into()) } else { self.file.read(into) }
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +212,37 @@ mod tests {
                 _ => "nothing\n".to_owned(),
             }))
         }
+    }
+
+    struct Endless(u64);
+
+    impl Opens for Endless {
+        type File = Box<dyn Read>;
+
+        fn open(&self) -> Result<Self::File> {
+            Ok(if self.0 == 0 { Box::new(&b"nothing\n"[..]) } else { Box::new(io::repeat(b'\n')) })
+        }
+    }
+
+    /// Catches: an answer that is there and waits for the end of a large file behind its own.
+    #[test]
+    fn nobody_is_at_work_for_an_answer_that_is_there() {
+        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
+        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+        let (told, all) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let ahead = Ahead::new(&pattern, &work);
+            std::thread::scope(|scope| {
+                ahead.help(scope, 1);
+                ahead.give((0..2).map(|number| (number, Task { entry: Endless(number), from: 0 })));
+                while !ahead.is_done(0) || !ahead.state().waiting.is_empty() {
+                    std::thread::yield_now();
+                }
+                ahead.close();
+            });
+            let _ = told.send(());
+        });
+        all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
     }
 
     struct Panics(u64);
