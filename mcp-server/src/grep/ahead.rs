@@ -102,10 +102,12 @@ impl<'a, E: Opens> Ahead<'a, E> {
             if let Some((number, task)) = state.waiting.pop_front() {
                 drop(state);
                 // A file over which this panics is left to whoever writes the answer, who would wait for it for ever.
-                let outcome = catch_unwind(AssertUnwindSafe(|| self.look(&mut search, &task))).unwrap_or_else(|_| {
-                    search = self.search();
-                    None
-                });
+                let outcome =
+                    catch_unwind(AssertUnwindSafe(|| self.look(&mut search, &task, || !self.closed.load(Ordering::SeqCst))))
+                        .unwrap_or_else(|_| {
+                            search = self.search();
+                            None
+                        });
                 state = self.state();
                 state.done.insert(number, outcome);
                 if state.awaited {
@@ -149,7 +151,8 @@ impl<'a, E: Opens> Ahead<'a, E> {
                 Some((other, _)) if other == number => return None,
                 Some((other, task)) => {
                     drop(state);
-                    let outcome = self.look(search, &task);
+                    // What is awaited may be the last that the answer has room for, if it has something to show.
+                    let outcome = self.look(search, &task, || self.state().done.get(&number) != Some(&None));
                     state = self.state();
                     state.done.insert(other, outcome);
                 }
@@ -163,9 +166,9 @@ impl<'a, E: Opens> Ahead<'a, E> {
     }
 
     /// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
-    fn look(&self, search: &mut Search, task: &Task<E>) -> Nothing {
+    fn look(&self, search: &mut Search, task: &Task<E>, is_wanted: impl Fn() -> bool) -> Nothing {
         let mut found = Found::new(u64::MAX, 1);
-        let file = Wanted { file: task.entry.open().ok()?, closed: &self.closed };
+        let file = Wanted { file: task.entry.open().ok()?, is_wanted };
         let searched = search.file(file, "", task.from, &mut found, self.work).ok()?;
         let is_through = matches!(searched, Searched::Binary | Searched::Whole(_));
         (is_through && found.matches() == 0).then_some(searched)
@@ -181,14 +184,14 @@ impl<'a, E: Opens> Ahead<'a, E> {
 }
 
 /// A file as long as somebody wants to know of it: the answer must not wait for the end of one that lies behind its own.
-struct Wanted<'a, F> {
+struct Wanted<F, W> {
     file: F,
-    closed: &'a AtomicBool,
+    is_wanted: W,
 }
 
-impl<F: Read> Read for Wanted<'_, F> {
+impl<F: Read, W: Fn() -> bool> Read for Wanted<F, W> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.closed.load(Ordering::SeqCst) { Err(io::ErrorKind::Other.into()) } else { self.file.read(into) }
+        if (self.is_wanted)() { self.file.read(into) } else { Err(io::ErrorKind::Other.into()) }
     }
 }
 
@@ -202,10 +205,10 @@ mod tests {
     struct Numbered(u64);
 
     impl Opens for Numbered {
-        type File = std::io::Cursor<String>;
+        type File = io::Cursor<String>;
 
         fn open(&self) -> Result<Self::File> {
-            Ok(std::io::Cursor::new(match self.0 % 7 {
+            Ok(io::Cursor::new(match self.0 % 7 {
                 0 => "nothing\n".repeat(20_000) + "hit\n",
                 1 => "a\0hit\n".to_owned(),
                 2 => return Err(ErrorKind::NotFound.into()),
@@ -214,46 +217,68 @@ mod tests {
         }
     }
 
-    struct Endless(u64);
+    struct Endless(u64, Option<std::sync::mpsc::Receiver<()>>);
 
     impl Opens for Endless {
         type File = Box<dyn Read>;
 
         fn open(&self) -> Result<Self::File> {
-            Ok(if self.0 == 0 { Box::new(&b"nothing\n"[..]) } else { Box::new(io::repeat(b'\n')) })
+            if let Some(go) = &self.1 {
+                let _ = go.recv();
+            }
+            Ok(if self.0 == 0 { Box::new(&b"hit\n"[..]) } else { Box::new(io::repeat(b'\n')) })
         }
     }
 
-    /// Catches: an answer that is there and waits for the end of a large file behind its own.
+    /// Catches: an answer that waits for the end of a large file behind its own, which a thread that helps is at, or the call itself.
     #[test]
-    fn nobody_is_at_work_for_an_answer_that_is_there() {
+    fn nobody_goes_on_for_an_answer_that_may_be_full() {
         let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
-        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
-        let (told, all) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let ahead = Ahead::new(&pattern, &work);
-            std::thread::scope(|scope| {
-                ahead.help(scope, 1);
-                ahead.give((0..2).map(|number| (number, Task { entry: Endless(number), from: 0 })));
-                while !ahead.is_done(0) || !ahead.state().waiting.is_empty() {
-                    std::thread::yield_now();
-                }
-                ahead.close();
+        for is_taken in [false, true] {
+            let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+            let ((told, all), (go, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+            std::thread::spawn(move || {
+                let ahead = Ahead::new(&pattern, &work);
+                std::thread::scope(|scope| {
+                    ahead.help(scope, 1);
+                    ahead.give([(0, Task { entry: Endless(0, Some(wait)), from: 0 })].into_iter());
+                    while !ahead.state().waiting.is_empty() {
+                        std::thread::yield_now();
+                    }
+                    // The one that helps is at the first, and there are two more.
+                    ahead.give((1..3).map(|number| (number, Task { entry: Endless(number, None), from: 0 })));
+                    if is_taken {
+                        let began = || ahead.state().waiting.len() < 2;
+                        scope.spawn(move || {
+                            while !began() {
+                                std::thread::yield_now();
+                            }
+                            drop(go);
+                        });
+                    } else {
+                        drop(go);
+                        while !ahead.is_done(0) || ahead.state().waiting.len() == 2 {
+                            std::thread::yield_now();
+                        }
+                    }
+                    assert_eq!(ahead.take(0, &mut ahead.search()), None);
+                    ahead.close();
+                });
+                let _ = told.send(());
             });
-            let _ = told.send(());
-        });
-        all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
+            all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
+        }
     }
 
     struct Panics(u64);
 
     impl Opens for Panics {
-        type File = std::io::Cursor<String>;
+        type File = io::Cursor<String>;
 
         fn open(&self) -> Result<Self::File> {
             let helps = std::thread::current().name() == Some("search");
-            assert!(!helps || self.0 % 3 > 0, "as the test wants it");
-            Ok(std::io::Cursor::new("nothing\n".to_owned()))
+            assert!(!helps || !self.0.is_multiple_of(3), "as the test wants it");
+            Ok(io::Cursor::new("nothing\n".to_owned()))
         }
     }
 
