@@ -13,6 +13,8 @@ use crate::resolve::step;
 
 /// Most bytes that are set aside for a file because of its size alone, and that are read without another look at the authority.
 const PIECE: u64 = 1 << 20;
+/// How much is asked for at first where the size tells of nothing.
+const UNTOLD: usize = 4 << 10;
 
 /// A regular file inside a root, open for reading, or for both where [`Roots::create_new`](crate::Roots::create_new) made it.
 ///
@@ -108,8 +110,9 @@ pub(crate) fn read_to_limit(mut file: &std::fs::File, authority: &Authority, lef
     }
     // The size is a hint, and may be a lie: a file can grow meanwhile, and a sparse one be larger than memory.
     let hint = usize::try_from(left.min(PIECE)).unwrap_or(0);
-    // One byte more than there should be is asked for: where that does not come, this is the end.
-    let asked = hint.saturating_add(1);
+    // One byte more than there should be is asked for: where that does not come, this is the end. Some files that the kernel makes up say that
+    // they are empty, and give nothing behind what was read of them at once.
+    let asked = if left == 0 { UNTOLD } else { hint.saturating_add(1) };
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(asked).map_err(|_| ErrorKind::Limit)?;
     bytes.resize(asked, 0);
@@ -206,6 +209,27 @@ mod tests {
         assert_eq!(file.read_all(LEN).unwrap_err().kind(), ErrorKind::Cancelled);
         watcher.join().unwrap();
         assert!(position.stream_position().unwrap() < LEN);
+    }
+
+    /// Catches: a file that says it is empty and gives what it has in one go, read as its first byte.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_empty_size_is_not_believed() {
+        let (folder, name) = ("/proc/sys/kernel", "pid_max");
+        let path = std::path::Path::new(folder).join(name);
+        let is = std::fs::metadata(&path).map(|metadata| metadata.len()).ok();
+        if is != Some(0) {
+            return;
+        }
+        let roots = Roots::builder().root(folder, Access::Read).open().unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        assert!(whole.len() > 1);
+        assert_eq!(roots.read(name).unwrap(), whole);
+        assert_eq!(roots.open(name).unwrap().read_all(u64::MAX).unwrap(), whole);
+        assert_eq!(
+            roots.read_dir(".").unwrap().find_map(|entry| entry.ok().filter(|e| e.name() == name)).unwrap().read().unwrap(),
+            whole
+        );
     }
 
     /// Sixteen exbibytes of nothing: refused, or read until a limit, never set aside.

@@ -21,6 +21,7 @@ mod listing;
 mod logs;
 mod once;
 mod options;
+mod output;
 mod page;
 mod progress;
 mod resources;
@@ -61,7 +62,7 @@ pub fn main() -> ExitCode {
     logs::start(options.log_format);
     options.choose_colours();
     let done = if options.config_schema {
-        writeln!(io::stdout(), "{}", config::json_schema()).map(|()| ExitCode::SUCCESS)
+        writeln!(output::stdout(), "{}", config::json_schema()).map(|()| ExitCode::SUCCESS)
     } else if options.doctor {
         match Settings::of(&options, grants) {
             Ok(settings) => doctor::doctor(&settings),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::work::Work;
-use crate::{server, shutdown, signals, tools};
+use crate::{output, server, shutdown, signals, tools};
 
 pub(crate) const REFUSED: u8 = 1;
 /// As `clap` ends for a command line that does not parse.
@@ -80,15 +80,16 @@ fn run(context: &Context, tool: &str, arguments: JsonObject, deadline: Duration)
 
 /// The content on standard output, so that it can be piped; notices on standard error.
 fn print(result: &CallToolResult) -> io::Result<()> {
-    let mut blocks = result.content.iter();
+    let (mut out, mut blocks) = (output::stdout(), result.content.iter());
     match blocks.next() {
         Some(ContentBlock::Text(content)) => {
             let end = if content.text.is_empty() || content.text.ends_with('\n') { "" } else { "\n" };
-            write!(io::stdout(), "{}{end}", content.text)?;
+            write!(out, "{}{end}", content.text)?;
         }
-        Some(block) => writeln!(io::stdout(), "{}", serde_json::to_string(block)?)?,
+        Some(block) => writeln!(out, "{}", serde_json::to_string(block)?)?,
         None => {}
     }
+    out.flush()?;
     for block in blocks {
         if let ContentBlock::Text(notice) = block {
             writeln!(io::stderr(), "{}", notice.text)?;

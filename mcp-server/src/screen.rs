@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use crate::output;
+
 /// How something is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -36,7 +38,8 @@ impl Tone {
 
 /// Standard output, with colours where they are wanted.
 pub(crate) fn out() -> impl Write {
-    anstream::AutoStream::auto(io::stdout())
+    let wanted = anstream::AutoStream::choice(&io::stdout());
+    anstream::AutoStream::new(Box::new(output::stdout()) as Box<dyn Write>, wanted)
 }
 
 /// How wide sentences are.

@@ -173,7 +173,8 @@ impl Turns {
             let _ = done.send((outcome, kept));
         };
         let waiting = self.begin(needs, Box::new(job));
-        if waiting.as_ref().is_some_and(Waiting::is_patient) {
+        // Also behind one that is patient and may be taken back, which nobody else is told of.
+        if waiting.is_some() {
             if let Ok(outcome) = timeout(MOMENT, &mut outcome).await {
                 return outcome.ok();
             }

@@ -282,3 +282,32 @@ fn help_is_a_manual() {
         assert!(help.contains(part), "{part}");
     }
 }
+
+/// Catches: a long answer cut where it is read slowly through a pipe that its other end has set not to wait.
+#[test]
+fn what_reads_slowly_through_a_pipe_that_does_not_wait_gets_all() {
+    use rustix::fs::{OFlags, fcntl_setfl};
+    let folder = tempfile::tempdir().unwrap();
+    let text = "A line of some length, to fill what a pipe holds.\n".repeat(10_000);
+    fs::write(folder.path().join("long"), &text).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+    let mut child = Command::new(SERVER)
+        .args(["--call", "read_text_file", "--args", r#"{"path":"long"}"#])
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut got, mut part) = (Vec::new(), vec![0; 100_000]);
+    loop {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        match reader.read(&mut part).unwrap() {
+            0 => break,
+            read => got.extend_from_slice(&part[..read]),
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!((got.len(), got == text.as_bytes()), (text.len(), true));
+}

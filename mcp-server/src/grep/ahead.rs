@@ -4,8 +4,10 @@
 //! May touch: entries, which are judged and opened as anybody's are, and `work`. Which they are is the business of who calls it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Read;
+use std::io::{self, Read};
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
@@ -55,7 +57,6 @@ struct State<E> {
     idle: usize,
     /// Whoever takes waits for what a helper is at.
     awaited: bool,
-    closed: bool,
 }
 
 /// What is to be searched, and what was.
@@ -65,6 +66,8 @@ pub(crate) struct Ahead<'a, E> {
     state: Mutex<State<E>>,
     given: Condvar,
     done: Condvar,
+    /// Set under the lock of the state.
+    closed: AtomicBool,
 }
 
 impl<E> std::fmt::Debug for Ahead<'_, E> {
@@ -75,8 +78,9 @@ impl<E> std::fmt::Debug for Ahead<'_, E> {
 
 impl<'a, E: Opens> Ahead<'a, E> {
     pub(crate) fn new(pattern: &'a Pattern, work: &'a Work) -> Self {
-        let state = State { waiting: VecDeque::new(), done: BTreeMap::new(), idle: 0, awaited: false, closed: false };
-        Self { pattern, work, state: Mutex::new(state), given: Condvar::new(), done: Condvar::new() }
+        let state = State { waiting: VecDeque::new(), done: BTreeMap::new(), idle: 0, awaited: false };
+        let closed = AtomicBool::new(false);
+        Self { pattern, work, state: Mutex::new(state), given: Condvar::new(), done: Condvar::new(), closed }
     }
 
     fn state(&self) -> MutexGuard<'_, State<E>> {
@@ -97,11 +101,19 @@ impl<'a, E: Opens> Ahead<'a, E> {
         loop {
             if let Some((number, task)) = state.waiting.pop_front() {
                 drop(state);
-                let mut at = At { ahead: self, number, outcome: None };
-                at.outcome = look(&mut search, &task, self.work);
-                drop(at);
+                // A file over which this panics is left to whoever writes the answer, who would wait for it for ever.
+                let outcome =
+                    catch_unwind(AssertUnwindSafe(|| self.look(&mut search, &task, || !self.closed.load(Ordering::SeqCst))))
+                        .unwrap_or_else(|_| {
+                            search = self.search();
+                            None
+                        });
                 state = self.state();
-            } else if state.closed {
+                state.done.insert(number, outcome);
+                if state.awaited {
+                    self.done.notify_one();
+                }
+            } else if self.closed.load(Ordering::SeqCst) {
                 return;
             } else {
                 state.idle += 1;
@@ -139,7 +151,8 @@ impl<'a, E: Opens> Ahead<'a, E> {
                 Some((other, _)) if other == number => return None,
                 Some((other, task)) => {
                     drop(state);
-                    let outcome = look(search, &task, self.work);
+                    // What is awaited may be the last that the answer has room for, if it has something to show.
+                    let outcome = self.look(search, &task, || self.state().done.get(&number) != Some(&None));
                     state = self.state();
                     state.done.insert(other, outcome);
                 }
@@ -152,38 +165,34 @@ impl<'a, E: Opens> Ahead<'a, E> {
         }
     }
 
+    /// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
+    fn look(&self, search: &mut Search, task: &Task<E>, is_wanted: impl Fn() -> bool) -> Nothing {
+        let mut found = Found::new(u64::MAX, 1);
+        let file = Wanted { file: task.entry.open().ok()?, is_wanted };
+        let searched = search.file(file, "", task.from, &mut found, self.work).ok()?;
+        let is_through = matches!(searched, Searched::Binary | Searched::Whole(_));
+        (is_through && found.matches() == 0).then_some(searched)
+    }
+
     /// Nothing more is given or taken.
     pub(crate) fn close(&self) {
         let mut state = self.state();
-        state.closed = true;
+        self.closed.store(true, Ordering::SeqCst);
         state.waiting.clear();
         self.given.notify_all();
     }
 }
 
-/// What a helper is at. It is told of when this goes, in a panic too: who takes would wait for ever.
-struct At<'a, 'b, E: Opens> {
-    ahead: &'b Ahead<'a, E>,
-    number: u64,
-    outcome: Nothing,
+/// A file as long as somebody wants to know of it: the answer must not wait for the end of one that lies behind its own.
+struct Wanted<F, W> {
+    file: F,
+    is_wanted: W,
 }
 
-impl<E: Opens> Drop for At<'_, '_, E> {
-    fn drop(&mut self) {
-        let mut state = self.ahead.state();
-        state.done.insert(self.number, self.outcome.take());
-        if state.awaited {
-            self.ahead.done.notify_one();
-        }
+impl<F: Read, W: Fn() -> bool> Read for Wanted<F, W> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if (self.is_wanted)() { self.file.read(into) } else { Err(io::ErrorKind::Other.into()) }
     }
-}
-
-/// Whether a file has nothing to show. An error is met again, and told, by whoever writes the answer.
-fn look<E: Opens>(search: &mut Search, task: &Task<E>, work: &Work) -> Nothing {
-    let mut found = Found::new(u64::MAX, 1);
-    let searched = search.file(task.entry.open().ok()?, "", task.from, &mut found, work).ok()?;
-    let is_through = matches!(searched, Searched::Binary | Searched::Whole(_));
-    (is_through && found.matches() == 0).then_some(searched)
 }
 
 #[cfg(test)]
@@ -196,16 +205,106 @@ mod tests {
     struct Numbered(u64);
 
     impl Opens for Numbered {
-        type File = std::io::Cursor<String>;
+        type File = io::Cursor<String>;
 
         fn open(&self) -> Result<Self::File> {
-            Ok(std::io::Cursor::new(match self.0 % 7 {
+            Ok(io::Cursor::new(match self.0 % 7 {
                 0 => "nothing\n".repeat(20_000) + "hit\n",
                 1 => "a\0hit\n".to_owned(),
                 2 => return Err(ErrorKind::NotFound.into()),
                 _ => "nothing\n".to_owned(),
             }))
         }
+    }
+
+    struct Endless(u64, Option<std::sync::mpsc::Receiver<()>>);
+
+    impl Opens for Endless {
+        type File = Box<dyn Read>;
+
+        fn open(&self) -> Result<Self::File> {
+            if let Some(go) = &self.1 {
+                let _ = go.recv();
+            }
+            Ok(if self.0 == 0 { Box::new(&b"hit\n"[..]) } else { Box::new(io::repeat(b'\n')) })
+        }
+    }
+
+    /// Catches: an answer that waits for the end of a large file behind its own, which a thread that helps is at, or the call itself.
+    #[test]
+    fn nobody_goes_on_for_an_answer_that_may_be_full() {
+        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
+        for is_taken in [false, true] {
+            let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+            let ((told, all), (go, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+            std::thread::spawn(move || {
+                let ahead = Ahead::new(&pattern, &work);
+                std::thread::scope(|scope| {
+                    ahead.help(scope, 1);
+                    ahead.give([(0, Task { entry: Endless(0, Some(wait)), from: 0 })].into_iter());
+                    while !ahead.state().waiting.is_empty() {
+                        std::thread::yield_now();
+                    }
+                    // The one that helps is at the first, and there are two more.
+                    ahead.give((1..3).map(|number| (number, Task { entry: Endless(number, None), from: 0 })));
+                    if is_taken {
+                        let began = || ahead.state().waiting.len() < 2;
+                        scope.spawn(move || {
+                            while !began() {
+                                std::thread::yield_now();
+                            }
+                            drop(go);
+                        });
+                    } else {
+                        drop(go);
+                        while !ahead.is_done(0) || ahead.state().waiting.len() == 2 {
+                            std::thread::yield_now();
+                        }
+                    }
+                    assert_eq!(ahead.take(0, &mut ahead.search()), None);
+                    ahead.close();
+                });
+                let _ = told.send(());
+            });
+            all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
+        }
+    }
+
+    struct Panics(u64);
+
+    impl Opens for Panics {
+        type File = io::Cursor<String>;
+
+        fn open(&self) -> Result<Self::File> {
+            let helps = std::thread::current().name() == Some("search");
+            assert!(!helps || !self.0.is_multiple_of(3), "as the test wants it");
+            Ok(io::Cursor::new("nothing\n".to_owned()))
+        }
+    }
+
+    /// Catches: a call that waits for ever for a file over which the thread that helped has panicked.
+    #[test]
+    fn a_panic_of_who_helps_is_the_end_of_one_file() {
+        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
+        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
+        let (told, all) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let ahead = Ahead::new(&pattern, &work);
+            let left = std::thread::scope(|scope| {
+                ahead.help(scope, 1);
+                let mut own = ahead.search();
+                ahead.give((0..90).map(|number| (number, Task { entry: Panics(number), from: 0 })));
+                while !ahead.is_done(89) {
+                    std::thread::yield_now();
+                }
+                let left = (0..90).filter(|number| ahead.take(*number, &mut own).is_none()).collect::<Vec<_>>();
+                ahead.close();
+                left
+            });
+            let _ = told.send(left);
+        });
+        let left = all.recv_timeout(std::time::Duration::from_secs(30)).expect("it waits");
+        assert_eq!(left, (0..90).filter(|number| number % 3 == 0).collect::<Vec<_>>());
     }
 
     /// Catches: an outcome that depends on who was faster, a file that nobody searches, and an error that counts as nothing found.
@@ -233,37 +332,5 @@ mod tests {
                 ahead.close();
             });
         }
-    }
-
-    struct Broken;
-
-    impl Opens for Broken {
-        type File = std::io::Empty;
-
-        fn open(&self) -> Result<Self::File> {
-            panic!("a fault of ours");
-        }
-    }
-
-    /// Catches: a call that waits for ever for a helper that panicked.
-    #[test]
-    fn what_a_helper_that_panics_was_at_is_done_by_who_takes() {
-        let meaning = Meaning { regex: false, case_sensitive: true, whole_word: false };
-        let (pattern, work) = (Pattern::parse("hit", meaning).unwrap(), Work::default());
-        let ahead = Ahead::new(&pattern, &work);
-        let mut outcome = Some(Searched::Binary);
-        let scope = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            std::thread::scope(|scope| {
-                ahead.help(scope, 1);
-                ahead.give(std::iter::once((7, Task { entry: Broken, from: 0 })));
-                while !ahead.state().waiting.is_empty() {
-                    std::thread::yield_now();
-                }
-                outcome = ahead.take(7, &mut ahead.search());
-                ahead.close();
-            });
-        }));
-        assert!(outcome.is_none(), "{outcome:?}");
-        assert!(scope.is_err(), "the panic is told");
     }
 }

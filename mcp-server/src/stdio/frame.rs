@@ -50,7 +50,7 @@ impl Fault {
 
     /// Of a request while another one of its id has no answer yet: of two answers nobody could tell which is whose.
     pub(crate) fn in_use(id: Value) -> Self {
-        Self::invalid(id, "a request with this id has no answer yet; each needs an id of its own")
+        Self::invalid(id, "a request with this id has no answer yet, or its call has not ended; each needs an id of its own")
     }
 
     /// As a message, without the end of its line.

@@ -188,13 +188,13 @@ impl Reader {
                 }
                 request.request.extensions_mut().insert(slot);
             }
-            // It gets no answer from here on; what its call holds it keeps until it ends.
+            // It gets no answer from here on; what its call holds, and its id, it keeps until it ends.
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(CancelledNotification { params, .. }) =
                     &notification.notification
                     && let Some(id) = &params.request_id
                 {
-                    drop(self.unanswered.end(id));
+                    self.unanswered.withdraw(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}

@@ -4,7 +4,7 @@
 //! answer is more than that part counts for: for a client that does not read, no more is worked than it has room for.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rmcp::model::RequestId;
 use tokio::sync::watch;
@@ -36,19 +36,22 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Unanswered {
     slots: Mutex<HashMap<RequestId, Slot>>,
+    /// Those that were withdrawn while their calls were at work: the protocol library tells answers apart by the id alone, so one of these calls
+    /// would answer, and stop, another one that has its id.
+    withdrawn: Mutex<HashMap<RequestId, Weak<Held>>>,
     count: watch::Sender<usize>,
 }
 
 impl Unanswered {
     pub(super) fn new() -> Self {
-        Self { slots: Mutex::default(), count: watch::Sender::new(0) }
+        Self { slots: Mutex::default(), withdrawn: Mutex::default(), count: watch::Sender::new(0) }
     }
 
-    /// A request that came in; false if one of its id is there.
+    /// A request that came in; false if one of its id is there, or its call still is.
     #[must_use]
     pub(super) fn begin(&self, id: &RequestId, slot: &Slot) -> bool {
         let mut slots = lock(&self.slots);
-        if slots.contains_key(id) {
+        if slots.contains_key(id) || lock(&self.withdrawn).get(id).is_some_and(is_held) {
             return false;
         }
         slots.insert(id.clone(), slot.clone());
@@ -56,7 +59,17 @@ impl Unanswered {
         true
     }
 
-    /// A request that is answered now, or withdrawn, so that it gets no answer.
+    /// A request that gets no answer any more.
+    pub(super) fn withdraw(&self, id: &RequestId) {
+        let Some(Slot(held)) = self.end(id) else { return };
+        let mut withdrawn = lock(&self.withdrawn);
+        // Those that still are have their parts of the memory, so there are few.
+        withdrawn.retain(|_, held| is_held(held));
+        withdrawn.insert(id.clone(), Arc::downgrade(&held));
+        drop(withdrawn);
+    }
+
+    /// A request that is answered now.
     pub(super) fn end(&self, id: &RequestId) -> Option<Slot> {
         let mut slots = lock(&self.slots);
         let slot = slots.remove(id);
@@ -69,6 +82,10 @@ impl Unanswered {
         // The sender is ours, so it cannot be gone.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
+}
+
+fn is_held(held: &Weak<Held>) -> bool {
+    held.strong_count() > 0
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

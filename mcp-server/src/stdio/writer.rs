@@ -1,11 +1,9 @@
 //! The thread that writes: a line for each message, and as many lines at once as wait.
 //!
-//! May touch: the stream. A line is written while it is made, so that a large answer is not there a second time as JSON.
+//! May touch: the stream, by `output`. A line is written while it is made, so that a large answer is not there a second time as JSON.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use rmcp::service::{RoleServer, TxJsonRpcMessage};
 use tokio::sync::oneshot;
@@ -13,11 +11,10 @@ use tokio::sync::oneshot;
 use super::budget::Share;
 use super::frame::Fault;
 use super::unanswered::Slot;
+use crate::output::Output;
 
 /// How much is written at once: what a pipe holds.
 const BLOCK: usize = 1 << 16;
-/// How often a descriptor that somebody has set not to wait is looked at.
-const AGAIN: Duration = Duration::from_millis(5);
 
 /// What is to be written.
 pub(super) enum Outgoing {
@@ -41,7 +38,7 @@ enum Held {
 
 /// Writes until the end or the first failure.
 pub(super) fn run(outgoing: &mpsc::Receiver<Outgoing>, output: impl Write) -> io::Result<()> {
-    let mut block = Block { output, lines: Vec::with_capacity(BLOCK), taken: 0 };
+    let mut block = Block { output: Output(output), lines: Vec::with_capacity(BLOCK), taken: 0 };
     let mut held = Vec::new();
     let mut ended = false;
     while !ended {
@@ -79,7 +76,7 @@ pub(super) fn run(outgoing: &mpsc::Receiver<Outgoing>, output: impl Write) -> io
 
 /// Lines on their way out.
 struct Block<W> {
-    output: W,
+    output: Output<W>,
     lines: Vec<u8>,
     /// How many bytes came since the last flush.
     taken: usize,
@@ -87,16 +84,7 @@ struct Block<W> {
 
 impl<W: Write> Block<W> {
     fn write_out(&mut self) -> io::Result<()> {
-        let mut left = self.lines.as_slice();
-        while !left.is_empty() {
-            match self.output.write(left) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(count) => left = left.get(count..).unwrap_or_default(),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(AGAIN),
-                Err(error) => return Err(error),
-            }
-        }
+        self.output.write_all(&self.lines)?;
         self.lines.clear();
         Ok(())
     }
@@ -119,5 +107,57 @@ impl<W: Write> Write for Block<W> {
         self.write_out()?;
         self.taken = 0;
         self.output.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, LineWriter};
+
+    use rmcp::model::{EmptyObject, RequestId, ServerJsonRpcMessage, ServerResult};
+
+    use super::*;
+
+    /// A pipe that is full after each part, and does not wait.
+    struct Full {
+        taken: mpsc::Sender<Vec<u8>>,
+        part: usize,
+        is_full: bool,
+    }
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.is_full = !self.is_full;
+            if !self.is_full {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let part = bytes.get(..self.part).unwrap_or(bytes);
+            self.taken.send(part.to_vec()).map_err(io::Error::other)?;
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Catches: a client that reads slowly from a descriptor that does not wait, taken for one that has gone because the end of a line was kept back.
+    #[test]
+    fn what_is_kept_back_is_written_later() {
+        for part in 1..80 {
+            let (taken, written) = mpsc::channel();
+            // As that of the process is.
+            let output = LineWriter::new(Full { taken, part, is_full: false });
+            let (outgoing, to_write) = mpsc::channel();
+            for id in 0..5 {
+                let message = ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyObject {}), RequestId::Number(id));
+                assert!(outgoing.send(Outgoing::Message { message: Box::new(message), slot: None, written: None }).is_ok());
+            }
+            drop(outgoing);
+            run(&to_write, output).unwrap();
+            let text = String::from_utf8(written.iter().flatten().collect()).unwrap();
+            let ids = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone());
+            assert_eq!(ids.collect::<Vec<_>>(), [0, 1, 2, 3, 4].map(serde_json::Value::from), "{part}");
+        }
     }
 }

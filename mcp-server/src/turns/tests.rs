@@ -1,6 +1,8 @@
 //! Turns on the threads of a test's runtime.
 
+use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use super::*;
@@ -218,6 +220,31 @@ async fn threads_that_hang_are_not_waited_for() {
     assert_eq!(turns.state().brisk, 0);
 }
 
+/// Catches: a call that waits behind one that was left waiting for a thread and is taken back, though there are places for it.
+#[tokio::test]
+async fn who_is_behind_one_that_is_gone_is_not_forgotten() {
+    let turns = Turns::with(2, 1);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    // The one thread hangs in another root.
+    drop(turns.begin(
+        short(&["a"]),
+        Box::new(move |_| {
+            let _ = wait.recv();
+        }),
+    ));
+    let until = Some(Instant::now() + HANG);
+    let patient = turns.state().waiting.push(short(&["b"]), Box::new(|_| ()), Handle::current(), until);
+    turns.state().moved = None;
+    let mut behind = pin!(turns.run(short(&["b"]), || 5, |_| false));
+    // Once, so that it does not look after it before that one is gone.
+    assert!(poll_fn(|context| Poll::Ready(behind.as_mut().poll(context).is_pending())).await);
+    drop(patient);
+    let outcome = timeout(HANG / 2, behind).await.expect("it is forgotten");
+    assert!(matches!(outcome, Some((5, None))));
+    drop(go);
+    timeout(HANG, turns.idle()).await.unwrap();
+}
+
 /// Catches: a thread for each call, though those that are there get on; and one that leaves such calls behind.
 #[tokio::test]
 async fn threads_that_get_on_take_what_waits() {
@@ -237,7 +264,7 @@ async fn threads_that_get_on_take_what_waits() {
             turns.begin(short(&["a"]), Box::new(move |_| *done.lock().unwrap() += 1))
         })
         .collect();
-    assert!(waiting.iter().all(|waiting| waiting.as_ref().is_some_and(Waiting::is_patient)));
+    assert!(waiting.iter().all(Option::is_some));
     assert_eq!(*turns.0.working.borrow(), 1);
     drop(go);
     timeout(HANG, turns.idle()).await.unwrap();

@@ -25,14 +25,6 @@ fn lock(place: &Place) -> MutexGuard<'_, Option<Job>> {
 /// A call that waits, until this is dropped: what it holds goes with it.
 pub(super) struct Waiting {
     place: Place,
-    is_patient: bool,
-}
-
-impl Waiting {
-    /// Whether it was left waiting although there may be places, so that somebody has to look after it.
-    pub(super) fn is_patient(&self) -> bool {
-        self.is_patient
-    }
 }
 
 impl Drop for Waiting {
@@ -89,7 +81,7 @@ impl Queue {
         // Of a root that hangs, nobody else clears the line.
         pass_the_gone(line);
         line.push_back(Entry { number: self.count, place: Arc::clone(&place), runtime, patient_until });
-        Waiting { place, is_patient: patient_until.is_some() }
+        Waiting { place }
     }
 
     /// The first of each line; the one that came first is popped first.
