@@ -47,7 +47,7 @@ fn by_link(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr) -> io::Result
     if metadata.is_file() {
         match from_dir.hard_link(from, to_dir, to) {
             // Without the first name taken away it is not renamed, and must not have two.
-            Ok(()) => return from_dir.remove_file(from).inspect_err(|_| drop(to_dir.remove_file(to))),
+            Ok(()) => return from_dir.remove_file(from).map_err(|error| left(error, to_dir, to)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // No links on this file system.
             Err(_) => {}
@@ -58,4 +58,10 @@ fn by_link(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr) -> io::Result
         Err(error) if error.kind() == io::ErrorKind::NotFound => from_dir.rename(from, to_dir, to),
         Err(error) => Err(error),
     }
+}
+
+/// Takes the second name back. A directory that has the first one by now is not what was to be renamed: that is gone.
+fn left(error: io::Error, to_dir: &Dir, to: &OsStr) -> io::Error {
+    drop(to_dir.remove_file(to));
+    if error.kind() == io::ErrorKind::IsADirectory { io::ErrorKind::NotFound.into() } else { error }
 }
