@@ -53,9 +53,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::Schema;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{JsonSchema, Schema};
-use serde::Deserialize;
 
 pub use error::{ConfigError, Place};
 
@@ -317,8 +316,7 @@ impl fmt::Debug for RootConfig {
 }
 
 /// Rules that come with the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protect {
     /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only.
@@ -349,8 +347,7 @@ impl Protect {
 }
 
 /// What the roots of a client count for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientRoots {
     /// Nothing: the client is not asked.
@@ -365,28 +362,20 @@ pub enum ClientRoots {
 }
 
 /// Limits of work. What is not given is as by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Largest file, in bytes, that is read whole: for edit_file of the server, and by programs through the library.
-    #[schemars(with = "NonZeroU64")]
     pub max_read_bytes: Option<NonZeroU64>,
     /// Most bytes of text in one answer of the server, over all files of the call.
-    #[schemars(with = "NonZeroU64")]
     pub max_text_bytes: Option<NonZeroU64>,
     /// Largest file that the server answers as media, in bytes before base64.
-    #[schemars(with = "NonZeroU64")]
     pub max_media_bytes: Option<NonZeroU64>,
     /// Longest time that a call of a client may take, in seconds.
-    #[schemars(with = "NonZeroU64")]
     pub max_seconds: Option<NonZeroU64>,
     /// Most entries in one listing of the server.
-    #[schemars(with = "NonZeroU32", range(min = 1, max = 4_294_967_295_u32))]
     pub max_entries: Option<NonZeroU32>,
     /// How many levels down trees and searches of the server go.
-    #[schemars(with = "NonZeroU32", range(min = 1, max = 512))]
-    #[serde(deserialize_with = "file::depth")]
     pub max_depth: Option<NonZeroU32>,
 }
 

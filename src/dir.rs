@@ -114,18 +114,19 @@ impl Dir {
         uri::write(&self.place.root().name, &self.place.path_from_root(&RelPath::default()))
     }
 
-    /// The directory of cap-std. What is lost: nothing can take it back any more, neither `revoke()` nor the end of a grant; and whoever
+    /// The directory as an open file of the standard library; `cap_std::fs::Dir::from_std_file` takes it. What is lost: nothing can take it back any more, neither `revoke()` nor the end of a grant; and whoever
     /// turns it into a raw descriptor can step to `..` with a plain system call.
     ///
     /// # Errors
     /// `not-granted` where that would be more than was granted: less than [`Access::Write`](crate::Access::Write), a grant without
     /// deletion or with an end, a root with rules.
-    pub fn into_cap_std_without_revocation(self) -> Result<cap_std::fs::Dir> {
+    pub fn into_std_without_revocation(self) -> Result<std::fs::File> {
         self.place.authority.check()?;
         if !self.place.authority.is_unconditional() {
             return Err(ErrorKind::NotGranted.into());
         }
-        self.place.floor_dir()?.try_clone().map_err(|error| Error::from_io(&error))
+        let dir = self.place.floor_dir()?.try_clone().map_err(|error| Error::from_io(&error))?;
+        Ok(dir.into_std_file())
     }
 }
 

@@ -23,8 +23,9 @@ pub enum FileType {
     Special,
 }
 
-impl From<cap_std::fs::FileType> for FileType {
-    fn from(file_type: cap_std::fs::FileType) -> Self {
+/// No `From`: it would put the types of other crates into the API.
+impl FileType {
+    pub(crate) fn from_cap_std(file_type: cap_std::fs::FileType) -> Self {
         if file_type.is_dir() {
             FileType::Dir
         } else if file_type.is_file() {
@@ -52,11 +53,11 @@ pub struct Metadata {
     created: Option<SystemTime>,
 }
 
-impl From<&cap_std::fs::Metadata> for Metadata {
-    fn from(metadata: &cap_std::fs::Metadata) -> Self {
+impl Metadata {
+    pub(crate) fn from_cap_std(metadata: &cap_std::fs::Metadata) -> Self {
         let std = |time: io::Result<cap_std::time::SystemTime>| time.ok().map(cap_std::time::SystemTime::into_std);
         Self {
-            file_type: metadata.file_type().into(),
+            file_type: FileType::from_cap_std(metadata.file_type()),
             is_readonly: metadata.permissions().readonly(),
             #[cfg(unix)]
             mode: cap_std::fs::MetadataExt::mode(metadata) & 0o7777,
@@ -93,7 +94,7 @@ impl Metadata {
         if let Some(metadata) = linux::of(file) {
             return Ok(metadata);
         }
-        cap_std::fs::Metadata::from_file(file).map(|metadata| Self::from(&metadata))
+        cap_std::fs::Metadata::from_file(file).map(|metadata| Self::from_cap_std(&metadata))
     }
 
     /// The type.
@@ -178,7 +179,7 @@ mod linux {
         let stat = fstat(file)?;
         let time = |seconds, nanos| time(seconds, u32::try_from(nanos).ok()?);
         Ok(Metadata {
-            file_type: rustix::fs::FileType::from_raw_mode(stat.st_mode).into(),
+            file_type: kind(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
             is_readonly: stat.st_mode & 0o222 == 0,
             mode: stat.st_mode & 0o7777,
             len: u64::try_from(stat.st_size).unwrap_or(0),
@@ -201,7 +202,7 @@ mod linux {
         }
         let mode = u32::from(stat.stx_mode);
         Some(Metadata {
-            file_type: rustix::fs::FileType::from_raw_mode(mode).into(),
+            file_type: kind(rustix::fs::FileType::from_raw_mode(mode)),
             is_readonly: mode & 0o222 == 0,
             mode: mode & 0o7777,
             len: stat.stx_size,
@@ -219,14 +220,12 @@ mod linux {
         full?.checked_add(Duration::from_nanos(nanos.into()))
     }
 
-    impl From<rustix::fs::FileType> for FileType {
-        fn from(file_type: rustix::fs::FileType) -> Self {
-            match file_type {
-                rustix::fs::FileType::RegularFile => FileType::File,
-                rustix::fs::FileType::Directory => FileType::Dir,
-                rustix::fs::FileType::Symlink => FileType::Symlink,
-                _ => FileType::Special,
-            }
+    fn kind(file_type: rustix::fs::FileType) -> FileType {
+        match file_type {
+            rustix::fs::FileType::RegularFile => FileType::File,
+            rustix::fs::FileType::Directory => FileType::Dir,
+            rustix::fs::FileType::Symlink => FileType::Symlink,
+            _ => FileType::Special,
         }
     }
 }
@@ -253,7 +252,7 @@ mod tests {
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o4440)).unwrap();
         let files = [file, std::fs::File::open(folder.path()).unwrap(), std::fs::File::open("/dev/null").unwrap()];
         for file in files {
-            let slow = Metadata::from(&cap_std::fs::Metadata::from_file(&file).unwrap());
+            let slow = Metadata::from_cap_std(&cap_std::fs::Metadata::from_file(&file).unwrap());
             assert_eq!(format!("{:?}", of(&file).unwrap()), format!("{slow:?}"));
             assert_eq!(format!("{:?}", of_opened(&file).unwrap().with_created(&file)), format!("{slow:?}"));
         }

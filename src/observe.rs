@@ -82,6 +82,7 @@ pub trait Observer: Send + Sync {
 /// Whether an observer can take one more event now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
+#[non_exhaustive]
 pub enum Admission {
     /// It can, and waits for it.
     Admitted,

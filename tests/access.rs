@@ -370,13 +370,13 @@ fn raw_handles_are_given_only_where_they_hold_no_more() {
     ];
     for (number, roots) in refused.into_iter().enumerate() {
         assert_eq!(code(roots.open("a/x").unwrap().into_std_without_revocation()), "not-granted", "{number}");
-        assert_eq!(code(roots.open_dir("a").unwrap().into_cap_std_without_revocation()), "not-granted", "{number}");
+        assert_eq!(code(roots.open_dir("a").unwrap().into_std_without_revocation()), "not-granted", "{number}");
     }
     let free = open(write());
-    assert_eq!(code(free.open_dir("a").unwrap().into_cap_std_without_revocation()), "ok");
+    assert_eq!(code(free.open_dir("a").unwrap().into_std_without_revocation()), "ok");
     assert_eq!(code(free.limit(Access::Write).open("a/x").unwrap().into_std_without_revocation()), "ok");
     let (file, dir) = (free.open("a/x").unwrap(), free.open_dir("a").unwrap());
     free.revoke();
     assert_eq!(code(file.into_std_without_revocation()), "revoked");
-    assert_eq!(code(dir.into_cap_std_without_revocation()), "revoked");
+    assert_eq!(code(dir.into_std_without_revocation()), "revoked");
 }

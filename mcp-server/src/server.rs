@@ -210,7 +210,7 @@ impl ServerHandler for Server {
             ForCall::Ready(roots) => roots,
             // A list may not ask. What it shows can be named, and is judged when it is read.
             ForCall::Ask(_) => self.context.roots.clone(),
-            ForCall::Unavailable(_) => self.context.roots.narrow([]).into_roots(),
+            _ => self.context.roots.narrow([]).into_roots(),
         };
         resources::list(&self.context.offered, &roots, request.and_then(|request| request.cursor).as_deref())
     }

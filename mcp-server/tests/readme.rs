@@ -1,21 +1,35 @@
 //! The sessions in the README and behind it in `docs/`, word for word: each command is run, and has to answer what is written there.
+//!
+//! Catches: a command or an answer that is no longer so; code that nobody compiles; a link that leads nowhere.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The README, the pages of `docs/` by name, and those of the guide: their paths from the top, and their text.
+fn pages() -> Vec<(String, String)> {
+    let mut pages = vec!["README.md".to_owned()];
+    for dir in ["docs", "docs/guide"] {
+        let names = fs::read_dir(top().join(dir)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.ends_with(".md")).collect();
+        names.sort();
+        pages.extend(names.iter().map(|name| format!("{dir}/{name}")));
+    }
+    let read = |page: String| fs::read_to_string(top().join(&page)).map(|text| (page, text)).unwrap();
+    pages.into_iter().map(read).collect()
+}
 
 #[test]
 fn the_sessions_go_as_they_are_written() {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let docs = fs::read_dir(top.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let mut docs: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    docs.sort();
-    docs.insert(0, top.join("README.md"));
-    let text: String = docs.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let text: String = pages().into_iter().map(|(_, text)| text).collect();
     let sessions = text.split("````console\n$ ").skip(1).map(|rest| rest.split("\n````\n").next().unwrap());
     let folder = tempfile::tempdir().unwrap();
     for dir in ["project/src", "project/.git/hooks"] {
@@ -35,8 +49,49 @@ fn the_sessions_go_as_they_are_written() {
         assert_eq!(told.trim_end(), answer.trim_end(), "{command}");
         commands += 1;
     }
-    assert!(commands >= 36, "the sessions were not found");
+    assert!(commands >= 50, "the sessions were not found");
     assert_eq!(fs::read_to_string(folder.path().join("project/.env")).unwrap(), "KEY=secret");
+}
+
+/// Code that is shown is compiled by rustdoc, with the adapter's documentation; the README's two pieces of the example are looked at below.
+#[test]
+fn code_that_is_shown_is_compiled() {
+    let adapter = fs::read_to_string(top().join("rmcp/src/lib.rs")).unwrap();
+    let mut compiled = 0;
+    for (page, text) in pages() {
+        assert!(page == "README.md" || !text.contains("```rust,ignore"), "{page}");
+        if text.contains("```rust") {
+            assert!(adapter.contains(&format!("#[doc = include_str!(\"../../{page}\")]")), "{page} is compiled by nobody");
+            compiled += 1;
+        }
+    }
+    assert!(compiled >= 2);
+}
+
+#[test]
+fn links_between_the_pages_lead_somewhere() {
+    let mut links = 0;
+    for (page, text) in pages() {
+        let dir = top().join(&page).parent().unwrap().to_owned();
+        for target in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let (path, mark) = target.split_once('#').unwrap_or((target, ""));
+            if path.starts_with("http") {
+                continue;
+            }
+            let place = if path.is_empty() { top().join(&page) } else { dir.join(path) };
+            assert!(place.exists(), "{page}: {target}");
+            if !mark.is_empty() {
+                let heading = |line: &str| {
+                    let words = line.trim_start_matches('#').trim().to_lowercase();
+                    words.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
+                };
+                let there = fs::read_to_string(&place).unwrap();
+                assert!(there.lines().any(|line| line.starts_with('#') && heading(line) == mark), "{page}: {target}");
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 30, "there are {links}");
 }
 
 /// What is shown of the example stands in it; `tests/example.rs` runs it.

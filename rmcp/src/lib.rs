@@ -32,7 +32,11 @@ pub use client_roots::{CLIENT_ROOTS_KEY, ClientRoots, ForCall, Response, Unavail
 pub use refusal::{CODE_KEY, refusal, resource_error, tool_result};
 pub use schema::{ToolDirectory, ToolPath, path_schema};
 
-/// The README's code compiles, and what is a whole program runs. Here and not in the library, since it shows this crate as well.
+/// The README's code and the guide's compiles, and what is a whole program runs. Here and not in the library, since it shows this crate as well.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+mod shown {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guide/server-author.md")]
+    struct ServerAuthor;
+}

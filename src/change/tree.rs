@@ -77,7 +77,7 @@ impl<T> Descent<T> {
         let way = Way::new(Arc::clone(&top));
         let (frames, seen, buffer) = (Vec::new(), HashSet::new(), Vec::new());
         let mut descent = Self { way, frames, seen, sorted, budget, over: false, buffer };
-        let metadata = Metadata::from(&top.dir_metadata()?);
+        let metadata = Metadata::from_cap_std(&top.dir_metadata()?);
         descent.seen.insert(metadata.identity);
         descent.open(&top, metadata, known)?;
         Ok(descent)

@@ -1,16 +1,16 @@
 //! The file as it is written: one type for each table, from which both the parser and the JSON Schema are made.
 //!
-//! May touch: nothing. No I/O. The comments on the fields are the descriptions in the schema.
+//! May touch: nothing. No I/O. The comments on the fields are the descriptions in the schema. What callers get of it are types of their own, so
+//! that neither serde nor schemars is part of the API.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::{ClientRoots, Limits, Protect};
 use crate::access::Access;
 
 /// Globs with ceilings, in no order: the strictest holds. A key that is there twice is an error of TOML.
@@ -159,6 +159,83 @@ impl From<Level> for Access {
             Level::Read => Access::Read,
             Level::Write => Access::Write,
         }
+    }
+}
+
+/// Rules that come with the program.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Protect {
+    /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only.
+    Default,
+    /// No such rules.
+    None,
+}
+
+impl From<Protect> for super::Protect {
+    fn from(protect: Protect) -> Self {
+        match protect {
+            Protect::Default => Self::Default,
+            Protect::None => Self::None,
+        }
+    }
+}
+
+/// What the roots of a client count for.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ClientRoots {
+    /// Nothing: the client is not asked.
+    Off,
+    /// They restrict what was granted.
+    Narrow,
+    /// Where no directory was granted, they are granted for reading and writing.
+    Trust,
+    /// Where no directory was granted, they are granted for reading.
+    TrustRead,
+}
+
+impl From<ClientRoots> for super::ClientRoots {
+    fn from(roots: ClientRoots) -> Self {
+        match roots {
+            ClientRoots::Off => Self::Off,
+            ClientRoots::Narrow => Self::Narrow,
+            ClientRoots::Trust => Self::Trust,
+            ClientRoots::TrustRead => Self::TrustRead,
+        }
+    }
+}
+
+/// Limits of work. What is not given is as by default.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Limits {
+    /// Largest file, in bytes, that is read whole: for edit_file of the server, and by programs through the library.
+    #[schemars(with = "NonZeroU64")]
+    pub(super) max_read_bytes: Option<NonZeroU64>,
+    /// Most bytes of text in one answer of the server, over all files of the call.
+    #[schemars(with = "NonZeroU64")]
+    pub(super) max_text_bytes: Option<NonZeroU64>,
+    /// Largest file that the server answers as media, in bytes before base64.
+    #[schemars(with = "NonZeroU64")]
+    pub(super) max_media_bytes: Option<NonZeroU64>,
+    /// Longest time that a call of a client may take, in seconds.
+    #[schemars(with = "NonZeroU64")]
+    pub(super) max_seconds: Option<NonZeroU64>,
+    /// Most entries in one listing of the server.
+    #[schemars(with = "NonZeroU32", range(min = 1, max = 4_294_967_295_u32))]
+    pub(super) max_entries: Option<NonZeroU32>,
+    /// How many levels down trees and searches of the server go.
+    #[schemars(with = "NonZeroU32", range(min = 1, max = 512))]
+    #[serde(deserialize_with = "depth")]
+    pub(super) max_depth: Option<NonZeroU32>,
+}
+
+impl From<Limits> for super::Limits {
+    fn from(limits: Limits) -> Self {
+        // All of them, or it does not compile.
+        let Limits { max_read_bytes, max_text_bytes, max_media_bytes, max_seconds, max_entries, max_depth } = limits;
+        Self { max_read_bytes, max_text_bytes, max_media_bytes, max_seconds, max_entries, max_depth }
     }
 }
 

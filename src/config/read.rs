@@ -9,8 +9,8 @@ use toml::de::{Deserializer, Error};
 
 use super::error::{Place, piece};
 use super::expiry::Expiry;
-use super::file::{self, File, Rules};
-use super::{ClientRoots, Config, ConfigError, RootConfig};
+use super::file::{self, ClientRoots, File, Rules};
+use super::{Config, ConfigError, RootConfig};
 use crate::access::Access;
 use crate::path::uri::RootName;
 use crate::rule::Rule;
@@ -57,8 +57,8 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         file: None,
         roots,
         rules,
-        protect: file.protect,
-        client_roots: file.client_roots.map(toml::Spanned::into_inner),
+        protect: file.protect.map(Into::into),
+        client_roots: file.client_roots.map(|roots| roots.into_inner().into()),
         hide_host_paths: file.hide_host_paths,
         tools: file.tools.map(names),
         disabled_tools: names(file.disable_tools),
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         ignore_common: file.ignore_common,
         gitignore: file.gitignore,
         audit: file.audit.map(|audit| audit.into_inner().into()),
-        limits: file.limits,
+        limits: file.limits.into(),
     })
 }
 

@@ -240,7 +240,7 @@ impl Tree<'_> {
                 }
             }
         }
-        set_dir_mode(made.top().map_err(io)?, &Facts::from(&self.from.dir_metadata().map_err(io)?))?;
+        set_dir_mode(made.top().map_err(io)?, &Facts::from_cap_std(&self.from.dir_metadata().map_err(io)?))?;
         Ok(copied)
     }
 
@@ -253,7 +253,7 @@ impl Tree<'_> {
     fn copy_one(&self, file: &File, metadata: &Metadata, into: &Dir, name: &OsStr) -> Result<u64> {
         let mut out = step::create_file(into, name).map_err(io)?;
         let bytes = copy_bytes(file, metadata.len(), &mut out, self.authority)?;
-        set_mode(&out, &Facts::from(metadata))?;
+        set_mode(&out, &Facts::from_cap_std(metadata))?;
         Ok(bytes)
     }
 }

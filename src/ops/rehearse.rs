@@ -117,7 +117,7 @@ fn at_slot(slot: &Slot, receipt: &Receipt, want: Want) -> Result<Option<FileType
                 Operation::RemoveDir if seen.metadata.is_dir() => remove::look_if_empty(slot)?,
                 _ => {}
             }
-            Ok(Some(seen.metadata.file_type().into()))
+            Ok(Some(FileType::from_cap_std(seen.metadata.file_type())))
         }
         None => Ok(None),
     }

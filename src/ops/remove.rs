@@ -181,6 +181,6 @@ impl Doomed<'_> {
 pub(crate) fn type_of(dir: &Dir, name: &OsStr, listed: Option<FileType>) -> Result<FileType> {
     match listed {
         Some(file_type) => Ok(file_type),
-        None => Ok(step::see(dir, name).map_err(io)?.metadata.file_type().into()),
+        None => Ok(FileType::from_cap_std(step::see(dir, name).map_err(io)?.metadata.file_type())),
     }
 }

@@ -92,7 +92,7 @@ mod portable {
         pub(crate) fn more(&mut self, mut each: impl FnMut(&OsStr, Option<FileType>)) -> io::Result<bool> {
             let Some(entry) = self.0.next() else { return Ok(false) };
             let entry = entry?;
-            each(&entry.file_name(), entry.file_type().ok().map(FileType::from));
+            each(&entry.file_name(), entry.file_type().ok().map(FileType::from_cap_std));
             Ok(true)
         }
 

@@ -343,7 +343,7 @@ mod portable {
 
     pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
         let Entered::Dir(dir) = enter(dir, name)? else { return Ok(None) };
-        let metadata = Facts::from(&dir.dir_metadata()?);
+        let metadata = Facts::from_cap_std(&dir.dir_metadata()?);
         Ok(Some((dir, metadata)))
     }
 

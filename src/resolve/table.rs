@@ -304,7 +304,10 @@ fn what_is_seen_at_a_slot() {
     let seen = |dir: &str, name: &str, level: (Access, Access), only_file| {
         let level = Level { as_file: level.0, as_dir: level.1, ..Level::free() };
         let slot = Slot { dir: held(&case.at(dir)), name: name.into(), level, must_be_dir: false, exact: false, only_file };
-        slot.see().map_or_else(|error| error.code(), |seen| seen.map_or("nothing", |seen| kind(&Metadata::from(&seen.metadata))))
+        slot.see().map_or_else(
+            |error| error.code(),
+            |seen| seen.map_or("nothing", |seen| kind(&Metadata::from_cap_std(&seen.metadata))),
+        )
     };
     let (all, files, dirs) = ((Access::Write, Access::Write), (Access::Write, Access::Read), (Access::Read, Access::Write));
     for (name, level, only_file, answer) in [
@@ -350,7 +353,7 @@ fn what_is_found_is_judged_as_what_it_is() {
     ] {
         assert_eq!(by(place, text, operation, want).1, answer, "{text} {operation:?}");
     }
-    let metadata = |name: &str| Metadata::from(&held(&case.at(".")).symlink_metadata(name).unwrap());
+    let metadata = |name: &str| Metadata::from_cap_std(&held(&case.at(".")).symlink_metadata(name).unwrap());
     let rules_for_dirs = ["f", "d", "l"].map(|name| Found::Metadata(metadata(name)).is_dir_or_link());
     assert_eq!(rules_for_dirs, [false, true, true]);
     let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true);

@@ -173,7 +173,7 @@ impl<J: Judge> Walk<'_, J> {
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
             Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| Error::from_open(&error))? {
-                Opened::File(file, metadata) => return Ok(Some(Found::File(file, Metadata::from(&metadata)))),
+                Opened::File(file, metadata) => return Ok(Some(Found::File(file, Metadata::from_cap_std(&metadata)))),
                 Opened::Link(target) => self.follow(&target)?,
             },
             Some(want) => {
@@ -184,7 +184,7 @@ impl<J: Judge> Walk<'_, J> {
                         let Target::Text(text) = target else { return Err(ErrorKind::OutsideRoots.into()) };
                         return Ok(Some(Found::Link { text, depth: self.depth() }));
                     }
-                    _ => return Ok(Some(Found::Metadata(Metadata::from(&seen.metadata)))),
+                    _ => return Ok(Some(Found::Metadata(Metadata::from_cap_std(&seen.metadata)))),
                 }
             }
         }
@@ -309,7 +309,7 @@ impl<J: Judge> Walk<'_, J> {
                 Err(ErrorKind::IsADirectory.into())
             }
             Want::LinkText | Want::Metadata | Want::OwnMetadata => {
-                self.current()?.dir_metadata().map(|metadata| Found::Metadata(Metadata::from(&metadata))).map_err(io)
+                self.current()?.dir_metadata().map(|metadata| Found::Metadata(Metadata::from_cap_std(&metadata))).map_err(io)
             }
             Want::Dir | Want::Name | Want::Target => {
                 let level = self.judge.level();

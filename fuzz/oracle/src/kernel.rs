@@ -184,7 +184,7 @@ fn is_reserved(path: &str) -> bool {
 /// one no plain handle is given out, and so nothing to compare.
 pub fn check(roots: &Roots, said: &Said, text: &str) {
     let plain = |error: io::Error| panic!("{error}");
-    let dir = roots.open_dir(text).and_then(|dir| Ok(dir.into_cap_std_without_revocation()?.into_std_file()));
+    let dir = roots.open_dir(text).and_then(|dir| dir.into_std_without_revocation());
     let file = roots.open(text).and_then(|file| file.into_std_without_revocation());
     let of = |opened: Result<std::fs::File, Error>| match opened {
         Ok(file) => Ok(id(&file).unwrap_or_else(|error| plain(error.into())).1),

@@ -13,9 +13,11 @@ use rmcp::model::{
 use super::CLIENT_ROOTS_KEY;
 use crate::{refusal, resource_error};
 
-/// What one call gets from [`ClientRoots::roots`](super::ClientRoots::roots).
+/// What one call gets from [`ClientRoots::roots`](super::ClientRoots::roots). It may grow with the protocol: match with a wildcard arm that
+/// serves nothing, or use [`ForCall::or_answer`].
 #[derive(Clone, Debug)]
 #[must_use = "a question has to reach the client"]
+#[non_exhaustive]
 pub enum ForCall {
     /// What it may work in.
     Ready(Roots),
