@@ -10,7 +10,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::{ClientRoots, Limits, Protect};
+use super::{ClientRoots, Landlock, Limits, Protect};
 use crate::access::Access;
 
 /// Globs with ceilings, in no order: the strictest holds. A key that is there twice is an error of TOML.
@@ -44,6 +44,12 @@ pub(super) struct File {
     #[serde(default)]
     #[schemars(with = "ClientRoots")]
     pub(super) client_roots: Option<Spanned<ClientRoots>>,
+
+    /// Whether the kernel keeps the whole process to the directories, by Landlock: as far as it can (auto), fully or the program does not start
+    /// (require), or not at all (off). Default: auto.
+    #[serde(default)]
+    #[schemars(with = "Landlock")]
+    pub(super) landlock: Option<Landlock>,
 
     /// Never show a path of the host to the client. Default: false.
     #[serde(default)]
@@ -175,6 +181,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "rules" => "rules as in rules = { \".env\" = \"none\", \"vendor/\" = \"read\" }, with none, list, read or write",
         "protect" => "protect = \"default\" or protect = \"none\"",
         "client_roots" => "client_roots = \"off\", \"narrow\", \"trust\" or \"trust-read\"",
+        "landlock" => "landlock = \"auto\", \"require\" or \"off\"",
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
         "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
         "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",

@@ -59,6 +59,7 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         rules,
         protect: file.protect,
         client_roots: file.client_roots.map(toml::Spanned::into_inner),
+        landlock: file.landlock,
         hide_host_paths: file.hide_host_paths,
         tools: file.tools.map(names),
         disabled_tools: names(file.disable_tools),
