@@ -270,15 +270,14 @@ impl fmt::Display for Why {
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full { abi } => write!(
-                f,
-                "Landlock, level {abi}: outside of the roots the kernel refuses to open, change or run files; and TCP, devices and other processes"
-            ),
-            Self::Partial { abi, missing } => {
+            Self::Full { abi } => {
                 write!(
                     f,
-                    "Landlock, level {abi} of {FULL}: outside of the roots the kernel refuses to open, change or run files, but "
-                )?;
+                    "Landlock, level {abi}: the kernel keeps this process to its roots, and from programs, TCP, devices and other processes"
+                )
+            }
+            Self::Partial { abi, missing } => {
+                write!(f, "Landlock, level {abi} of {FULL}: the kernel keeps this process to its roots and from programs, but ")?;
                 for (index, missing) in missing.iter().enumerate() {
                     write!(f, "{}{missing}", if index == 0 { "" } else { "; " })?;
                 }

@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::Path;
 
-use cap_roots::config::{ClientRoots, Config, ConfigError, Protect, json_schema};
+use cap_roots::config::{ClientRoots, Config, ConfigError, Landlock, Protect, json_schema};
 use cap_roots::{Access, Roots};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -35,6 +35,7 @@ fn the_example_is_read() {
     let config = Config::parse(EXAMPLE).unwrap();
     assert_eq!(config.protect(), Some(Protect::Default));
     assert_eq!(config.client_roots(), Some(ClientRoots::Off));
+    assert_eq!(config.landlock(), Some(Landlock::Auto));
     assert!(!config.hide_host_paths());
     assert_eq!(config.tools().map(<[String]>::len), Some(7));
     assert_eq!(config.disabled_tools(), ["delete_file"]);

@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use cap_roots::config::Landlock;
 use cap_roots::landlock::{self, Status};
 use cap_roots::{Access, Finding, RootInfo, Roots, Support};
 
@@ -65,6 +66,12 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
             return Ok(ExitCode::from(REFUSED));
         }
     };
+    let outlook = landlock::outlook();
+    if settings.landlock == Landlock::Require && !matches!(outlook, Status::Full { .. }) {
+        let line = format!("These directories cannot be served with --landlock require: {outlook}");
+        writeln!(out, "{}", Tone::Bad.paint(line))?;
+        return Ok(ExitCode::from(REFUSED));
+    }
     if let Err(line) = settings.judge_twice(&roots) {
         writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {line}")))?;
         return Ok(ExitCode::from(REFUSED));
@@ -117,7 +124,7 @@ fn system(out: &mut impl Write) -> io::Result<bool> {
         _ => ("no", Tone::Doubtful),
     };
     table.row([(LANDLOCK.name, Tone::Plain), (told, tone), (LANDLOCK.by, Tone::Plain)]);
-    table.note(LANDLOCK.name, &outlook.to_string());
+    table.note("the process", &outlook.to_string());
     table.note(format_args!("without {}", LANDLOCK.name), LANDLOCK.without);
     table.print(out)?;
     Ok(less || !matches!(outlook, Status::Full { .. }))

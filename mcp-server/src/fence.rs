@@ -16,8 +16,8 @@ use crate::start::shown;
 
 /// What came of it.
 pub(crate) enum Raised {
-    /// The kernel refuses this much.
-    Up(Status),
+    /// The kernel refuses this much; and the directory of the log, where that is more than one of logs.
+    Up { status: Status, wide: Option<PathBuf> },
     /// No fence, for this reason.
     Not(String),
 }
@@ -44,19 +44,10 @@ pub(crate) fn raise(settings: &Settings, roots: &Roots, audit: Option<&audit::Pl
     let raised = fence(roots, audit).and_then(|fence| if required { fence.require() } else { fence.apply() });
     match raised {
         Ok(Status::None { why, .. }) => Ok(Raised::Not(why.to_string())),
-        Ok(status) => {
-            if let Some(dir) = wide {
-                tracing::warn!(
-                    "the audit file's directory {} holds more than logs, and the kernel has to let files below it be written; name a file in a \
-                     directory of its own",
-                    shown(&dir)
-                );
-            }
-            Ok(Raised::Up(status))
-        }
-        Err(error) if required => {
-            Err(error.advise("start it on Linux 6.12 or newer with Landlock, or with --landlock auto for what there is").to_string())
-        }
+        Ok(status) => Ok(Raised::Up { status, wide }),
+        Err(error) if required => Err(error
+            .advise("start it on Linux 6.12 or newer with Landlock, or with --landlock auto for what there is")
+            .to_string()),
         Err(error) => {
             tracing::warn!("the kernel does not fence this process in: {error}");
             Ok(Raised::Not("the kernel does not take it".to_owned()))
@@ -81,10 +72,17 @@ fn too_wide(dir: PathBuf, roots: &Roots) -> Option<PathBuf> {
 }
 
 impl Raised {
-    /// What the operator should know of directories that are missing.
-    pub(crate) fn warn_of_absent(&self, settings: &Settings, roots: &Roots) {
+    /// What the operator should know of the log's directory, and of directories that are missing.
+    pub(crate) fn warn(&self, settings: &Settings, roots: &Roots) {
+        if let Self::Up { wide: Some(dir), .. } = self {
+            tracing::warn!(
+                "the audit file's directory {} holds more than logs, and the kernel has to let files below it be written; name a file in a directory \
+                 of its own",
+                shown(dir)
+            );
+        }
         let until = match self {
-            Self::Up(_) => "it is there and the server was started anew",
+            Self::Up { .. } => "it is there and the server was started anew",
             Self::Not(_) => "it is there",
         };
         for root in roots.list().filter(RootInfo::is_absent) {
@@ -100,7 +98,7 @@ impl Raised {
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Up(status) => status.fmt(f),
+            Self::Up { status, .. } => status.fmt(f),
             Self::Not(why) => write!(f, "no fence by the kernel: {why}"),
         }
     }

@@ -111,8 +111,6 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
             Err(line) => return Ok(fail(&line)),
         }
     };
-    fence.warn_of_absent(settings, &roots);
-    tracing::info!("{fence}");
     if audit.is_some() {
         // The log may have come to the limit already.
         signals::ignore_size_limit_by_itself()?;
@@ -121,6 +119,8 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
         Ok(audit) => audit,
         Err(line) => return Ok(fail(&line)),
     };
+    fence.warn(settings, &roots);
+    tracing::info!("{fence}");
     let context = Context {
         roots,
         offered,
