@@ -1,6 +1,6 @@
 //! The one door (ONE-DOOR): the only file that uses ambient authority, that is, opens by host path.
 //!
-//! May touch: the operator's paths, at start, and the parents of directories that are held already. Nothing that a caller or a
+//! May touch: the operator's paths, at start, the parents of directories that are held already, and the kernel's list of this process's threads. Nothing that a caller or a
 //! client sent ever gets here.
 
 use std::ffi::OsString;
@@ -123,6 +123,13 @@ pub(crate) fn ancestors(found: &Found) -> io::Result<Vec<Identity>> {
         below = identity;
         higher = Some(at.open_parent_dir(ambient_authority())?);
     }
+}
+
+/// How many threads this process has; `None` where that cannot be told.
+#[cfg(feature = "landlock")]
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+pub(crate) fn threads() -> Option<usize> {
+    std::fs::read_dir("/proc/self/task").ok().map(Iterator::count).filter(|count| *count > 0)
 }
 
 /// What is in a file that the operator named, if that is a regular one of at most `limit` bytes. Opened without blocking: a pipe is refused

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::access::Access;
 use crate::ambient;
 use crate::error::{Detail, Error, ErrorKind, Result, Subject};
+use crate::fenced;
 use crate::grant::Grant;
 use crate::identity::Identity;
 use crate::nesting::{Directories, nest};
@@ -151,8 +152,11 @@ impl Builder {
     /// # Errors
     /// Each names its root ([`Error::root_name`]) or its rule: `not-a-directory`; `os-denied`; `invalid-argument` for a name that is malformed
     /// or used twice, the same directory twice, a rule that cannot be read, or a root that holds a file of [`Builder::keep_outside`]. An error
-    /// on the way to such a file names its path.
+    /// on the way to such a file names its path. `unsupported` once the process is fenced in by the feature `landlock`.
     pub fn open(self) -> Result<Roots> {
+        if fenced::is() && !self.grants.is_empty() {
+            return Err(Error::fenced());
+        }
         let everywhere: Arc<[Rule]> = read_rules(&self.rules)?.into();
         let mut opened: Vec<Opened> = Vec::with_capacity(self.grants.len());
         let mut names = Names::reserved(&self.grants)?;

@@ -32,7 +32,8 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`, `[limits]` and `[[root]]`; in a root
+//! `landlock`
+//! (`"auto"`, `"require"`, `"off"`), `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`, `[limits]` and `[[root]]`; in a root
 //! `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
 //! `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
@@ -76,6 +77,7 @@ pub struct Config {
     rules: Vec<(String, Access)>,
     protect: Option<Protect>,
     client_roots: Option<ClientRoots>,
+    landlock: Option<Landlock>,
     hide_host_paths: bool,
     tools: Option<Vec<String>>,
     disabled_tools: Vec<String>,
@@ -168,6 +170,12 @@ impl Config {
     #[must_use]
     pub fn client_roots(&self) -> Option<ClientRoots> {
         self.client_roots
+    }
+
+    /// Whether the kernel is to fence the process in, if the file says so. The embedding program has to obey it, with the feature `landlock`.
+    #[must_use]
+    pub fn landlock(&self) -> Option<Landlock> {
+        self.landlock
     }
 
     /// Whether no host path is shown to the client.
@@ -359,6 +367,19 @@ pub enum ClientRoots {
     Trust,
     /// Where no directory was granted, they are granted for reading.
     TrustRead,
+}
+
+/// Whether the kernel fences the process in, by Landlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Landlock {
+    /// As far as the kernel can.
+    #[default]
+    Auto,
+    /// Fully, or the program does not start.
+    Require,
+    /// Not at all.
+    Off,
 }
 
 /// Limits of work. What is not given is as by default.

@@ -139,9 +139,15 @@ pub(crate) enum Detail {
     Empty,
     Nul,
     Control,
-    PathTooLong { limit: usize },
-    NameTooLong { limit: usize },
-    TooDeep { limit: usize },
+    PathTooLong {
+        limit: usize,
+    },
+    NameTooLong {
+        limit: usize,
+    },
+    TooDeep {
+        limit: usize,
+    },
     NotAbsolute,
     DeviceNamespace,
     WindowsName,
@@ -159,16 +165,25 @@ pub(crate) enum Detail {
     Inside,
     NotRecorded,
     Rule(&'static str),
-    TooManyBytes { limit: u64 },
-    DuplicateRoot { other: String },
+    TooManyBytes {
+        limit: u64,
+    },
+    DuplicateRoot {
+        other: String,
+    },
     RootName,
-    NestedRoot { outer: String },
+    NestedRoot {
+        outer: String,
+    },
     NotADirectoryRoot,
     NamedAsDirectory,
     HoldsKeptFile,
     TooWide,
     ThroughRoot,
     OsError(i32),
+    Fenced,
+    #[cfg_attr(not(feature = "landlock"), allow(dead_code, reason = "there is no fence"))]
+    Fence(String),
     Message(String),
 }
 
@@ -225,8 +240,9 @@ impl fmt::Display for Detail {
             Detail::HoldsKeptFile => {
                 f.write_str("a file that is kept outside of all roots lies in it, or a link on the way to it does")
             }
+            Detail::Fenced => f.write_str("this process is fenced in by the kernel, so no directory can be opened any more"),
             Detail::OsError(code) => write!(f, "os error {code}"),
-            Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
+            Detail::Fence(message) | Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
         }
     }
 }
@@ -348,6 +364,23 @@ impl Error {
         }
     }
 
+    /// Of a grant that comes too late.
+    pub(crate) fn fenced() -> Self {
+        let advice = "open all roots before the fence, or start the process anew with this directory among its grants";
+        Self::detailed(ErrorKind::Unsupported, Detail::Fenced).advise(advice)
+    }
+
+    /// Of a root that was missing when the fence was made.
+    pub(crate) fn absent_since_start(self) -> Self {
+        self.advise("use another directory, or ask the operator to create or mount it and to start the program anew")
+    }
+
+    /// Why there is no fence, for the operator.
+    #[cfg(feature = "landlock")]
+    pub(crate) fn fence(what: String) -> Self {
+        Self::detailed(ErrorKind::Unsupported, Detail::Fence(what)).advise("look at the kernel, or do without the fence")
+    }
+
     pub(crate) fn detailed(kind: ErrorKind, detail: Detail) -> Self {
         Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail), advice: None }))
     }
@@ -380,7 +413,7 @@ impl fmt::Display for Error {
         let Inner { kind, subject, detail, advice } = &*self.0;
         let mend = advice.unwrap_or(kind.mend());
         write!(f, "{}: ", kind.code())?;
-        if let Some(message @ (Detail::Message(_) | Detail::NotRecorded)) = detail {
+        if let Some(message @ (Detail::Message(_) | Detail::NotRecorded | Detail::Fence(_) | Detail::Fenced)) = detail {
             return write!(f, "{message}; {mend}");
         }
         match subject {

@@ -33,10 +33,11 @@
 //!
 //! # What it is not
 //! It confines what goes through it. It does not confine the process: code that opens files by itself is not held. For a whole
-//! process use the operating system's sandbox, beside this crate.
+//! process use the operating system's sandbox, beside this crate: on Linux the feature `landlock` is one.
 //!
 //! # Features
 //! None is on by default, and none changes what the rest does. `config`: grants from a TOML file of the operator (`cap_roots::config`).
+//! `landlock`: a fence by the kernel around the whole process (`cap_roots::landlock`; Linux).
 //! `internals` is for this project's own tests and no part of the API.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests build trees by path"))]
 
@@ -52,6 +53,7 @@ mod decide;
 mod dir;
 mod error;
 mod explain;
+mod fenced;
 mod file;
 mod front;
 mod grant;
@@ -60,6 +62,8 @@ mod identity;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
+#[cfg(feature = "landlock")]
+pub mod landlock;
 mod lease;
 mod metadata;
 mod nesting;

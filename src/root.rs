@@ -15,6 +15,7 @@ use crate::access::Access;
 use crate::authority::Authority;
 use crate::clock::{Deadline, LastSeen};
 use crate::error::{Error, ErrorKind, Subject};
+use crate::fenced;
 use crate::identity::Identity;
 use crate::lease::Lease;
 use crate::observe::Watch;
@@ -115,11 +116,20 @@ impl Root {
         if let Some(held) = self.state.held.get() {
             return Some(held);
         }
+        // What is not in the fence could be found and not be used.
+        if fenced::is() {
+            return None;
+        }
         let held = self.state.pending.as_ref().and_then(pick_up)?;
         if self.shared.outside.contains(&held.identity) {
             return None;
         }
         Some(self.state.held.get_or_init(|| held))
+    }
+
+    /// Whether it was missing when the process was fenced in, and will be for good.
+    pub(crate) fn is_fenced_off(&self) -> bool {
+        self.state.held.get().is_none() && fenced::is()
     }
 
     /// Whether the directory is where it was found. One that was removed, moved away, replaced or mounted over is not, whatever took its

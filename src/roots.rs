@@ -143,7 +143,9 @@ impl Roots {
         let text = path.as_ref().as_str();
         match self.locate(text) {
             Ok(Located { place, path, form }) => {
-                operate(place, path).map_err(|error| error.on(self.inner.shared.subject(text, Some(form))))
+                let fenced_off = place.root().is_fenced_off();
+                let outcome = operate(place, path).map_err(|error| error.on(self.inner.shared.subject(text, Some(form))));
+                if fenced_off { outcome.map_err(absent_for_good) } else { outcome }
             }
             Err(error) => {
                 let error = self.inner.watch.refused(error, || [Coming::text(operation, End::Source, text)]);
@@ -178,7 +180,9 @@ impl Roots {
         };
         let (about_from, about_to) = (shared.subject(from, Some(source.form)), shared.subject(to, Some(target.form)));
         let way = |located: Located| Way { place: located.place, path: located.path };
-        operate(way(source), way(target)).map_err(|error| error.on_end(about_from, about_to))
+        let fenced_off = source.place.root().is_fenced_off() || target.place.root().is_fenced_off();
+        let outcome = operate(way(source), way(target)).map_err(|error| error.on_end(about_from, about_to));
+        if fenced_off { outcome.map_err(absent_for_good) } else { outcome }
     }
 
     /// The `root://NAME/relative` URI of a path, by its text alone: nothing is opened, and nothing need be there.
@@ -320,6 +324,11 @@ impl Roots {
         self.revoke();
         self.inner.shared.lease.wait_until_quiet();
     }
+}
+
+/// A root that was missing when the process was fenced in is not looked for again.
+fn absent_for_good(error: Error) -> Error {
+    if error.kind() == ErrorKind::RootAbsent { error.absent_since_start() } else { error }
 }
 
 impl Seen {

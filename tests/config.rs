@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::Path;
 
-use cap_roots::config::{ClientRoots, Config, ConfigError, Protect, json_schema};
+use cap_roots::config::{ClientRoots, Config, ConfigError, Landlock, Protect, json_schema};
 use cap_roots::{Access, Roots};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -35,6 +35,7 @@ fn the_example_is_read() {
     let config = Config::parse(EXAMPLE).unwrap();
     assert_eq!(config.protect(), Some(Protect::Default));
     assert_eq!(config.client_roots(), Some(ClientRoots::Off));
+    assert_eq!(config.landlock(), Some(Landlock::Auto));
     assert!(!config.hide_host_paths());
     assert_eq!(config.tools().map(<[String]>::len), Some(7));
     assert_eq!(config.disabled_tools(), ["delete_file"]);
@@ -80,7 +81,8 @@ fn what_is_wrong_is_said_with_its_place() {
             1,
             "unknown key \"seconds\" in [limits]; max_seconds may be meant; known keys: max_read_bytes",
         ),
-        ("landlock = \"auto\"", 1, 1, "unknown key \"landlock\"; known keys:"),
+        ("landlok = \"auto\"", 1, 1, "unknown key \"landlok\"; landlock may be meant"),
+        ("landlock = \"on\"", 1, 12, "landlock cannot be \"on\"; write landlock = \"auto\", \"require\" or \"off\""),
         ("one_file_system = true", 1, 1, "unknown key \"one_file_system\"; known keys:"),
         ("audit = true", 1, 9, "audit cannot be true; write audit = \"FILE\""),
         ("audit = \"\"", 1, 9, "audit cannot be \"\""),

@@ -60,8 +60,8 @@ fn ambient_authority_is_used_in_one_file() {
     users.sort();
     assert_eq!(
         users,
-        ["builder.rs", "config.rs", "opened.rs"],
-        "only the operator's grants and configuration are opened by path"
+        ["builder.rs", "config.rs", "landlock.rs", "opened.rs"],
+        "only the operator's grants and configuration are opened by path, and threads counted"
     );
 }
 

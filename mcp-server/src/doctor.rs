@@ -5,6 +5,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use cap_roots::config::Landlock;
+use cap_roots::landlock::{self, Status};
 use cap_roots::{Access, Finding, RootInfo, Roots, Support};
 
 use crate::once::REFUSED;
@@ -38,8 +40,8 @@ const MOUNT_ID: Feature = Feature {
 };
 const LANDLOCK: Feature = Feature {
     name: "Landlock",
-    by: "/sys/kernel/security/lsm, which does not tell the level",
-    without: "nothing: it is not used; confine the process by other means",
+    by: "asked for its level",
+    without: "the library confines as ever, and the kernel does not confine the rest of the process: a fault in it could reach other files and the network",
 };
 const UNNAMED: Feature = Feature {
     name: "O_TMPFILE and linkat",
@@ -64,6 +66,12 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
             return Ok(ExitCode::from(REFUSED));
         }
     };
+    let outlook = landlock::outlook();
+    if settings.landlock == Landlock::Require && !matches!(outlook, Status::Full { .. }) {
+        let line = format!("These directories cannot be served with --landlock require: {outlook}");
+        writeln!(out, "{}", Tone::Bad.paint(line))?;
+        return Ok(ExitCode::from(REFUSED));
+    }
     if let Err(line) = settings.judge_twice(&roots) {
         writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {line}")))?;
         return Ok(ExitCode::from(REFUSED));
@@ -105,20 +113,21 @@ fn system(out: &mut impl Write) -> io::Result<bool> {
     let top = Roots::builder().named("top", "/", Access::List).open().ok();
     let support = top.as_ref().and_then(|top| top.list().next()).and_then(|top| top.support());
     let of = |finding: fn(&Support) -> Finding| support.as_ref().map_or(Finding::Unknown, finding);
-    let modules = said_by_kernel("/sys/kernel/security", "lsm");
-    let landlock = match &modules {
-        Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => Finding::Present,
-        Some(_) => Finding::Missing,
-        None => Finding::Unknown,
-    };
     let mut table = headed();
     let mut less = row(&mut table, &OPENAT2, of(|support| support.openat2), OPENAT2.by);
     less |= row(&mut table, &RENAME, of(|support| support.rename_no_replace), RENAME.by);
     row(&mut table, &MOUNT_ID, of(|support| support.mount_id), MOUNT_ID.by);
-    let by = if modules.is_some() { LANDLOCK.by } else { "not told: securityfs is not mounted here" };
-    row(&mut table, &LANDLOCK, landlock, by);
+    let outlook = landlock::outlook();
+    let (told, tone) = match &outlook {
+        Status::Full { .. } => ("full", Tone::Good),
+        Status::Partial { .. } => ("partial", Tone::Doubtful),
+        _ => ("no", Tone::Doubtful),
+    };
+    table.row([(LANDLOCK.name, Tone::Plain), (told, tone), (LANDLOCK.by, Tone::Plain)]);
+    table.note("the process", &outlook.to_string());
+    table.note(format_args!("without {}", LANDLOCK.name), LANDLOCK.without);
     table.print(out)?;
-    Ok(less)
+    Ok(less || !matches!(outlook, Status::Full { .. }))
 }
 
 /// What one directory's disk gives. Whether anything is missing.
@@ -197,7 +206,7 @@ mod tests {
     fn what_is_lost_is_what_security_says() {
         let security = include_str!("../../SECURITY.md");
         let table = security.split("## Where a kernel feature is missing").nth(1).unwrap().split("\n## ").next().unwrap();
-        for feature in [OPENAT2, RENAME, UNNAMED] {
+        for feature in [OPENAT2, RENAME, UNNAMED, LANDLOCK] {
             let row = table.lines().find(|line| line.contains(feature.without)).unwrap_or_else(|| panic!("{}", feature.name));
             assert!(row.contains(feature.name.split(' ').next().unwrap()), "{row}");
         }

@@ -12,6 +12,7 @@ mod context;
 mod doctor;
 mod edit;
 mod explain;
+mod fence;
 mod grep;
 mod http;
 #[cfg(feature = "internals")]
@@ -48,6 +49,7 @@ use cap_roots::{Roots, config};
 
 use audit::Audit;
 use context::{Context, Walks};
+use fence::Raised;
 use options::Options;
 use settings::Settings;
 use walk::Cursors;
@@ -94,8 +96,22 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
         // The key ends with the process.
         cursors: if without_client { None } else { Some(Cursors::new()?) },
     };
+    // What listens is made before the fence, which lets nothing listen.
+    let bound = match settings.http.as_ref().map(http::Bound::of).transpose() {
+        Ok(bound) => bound,
+        Err(line) => return Ok(fail(&line)),
+    };
     // An explanation is for the operator, and is none of a client's doings.
     let audit = audit.filter(|_| options.explain.is_none());
+    work::processors();
+    let fence = if options.explain.is_some() {
+        Raised::Not("an explanation does nothing".to_owned())
+    } else {
+        match fence::raise(settings, &roots, audit.as_ref()) {
+            Ok(fence) => fence,
+            Err(line) => return Ok(fail(&line)),
+        }
+    };
     if audit.is_some() {
         // The log may have come to the limit already.
         signals::ignore_size_limit_by_itself()?;
@@ -104,6 +120,8 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
         Ok(audit) => audit,
         Err(line) => return Ok(fail(&line)),
     };
+    fence.warn(settings, &roots);
+    tracing::info!("{fence}");
     let context = Context {
         roots,
         offered,
@@ -115,7 +133,7 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
     let done = match (&options.call, &options.explain) {
         (Some(tool), _) => once::call(&context, tool, &options.args, Duration::from_secs(settings.seconds)),
         (None, Some(path)) => explain::explain(&context, path, options.op),
-        (None, None) => serve::serve(context, settings),
+        (None, None) => serve::serve(context, settings, bound, &fence),
     };
     audit.stop();
     done

@@ -13,6 +13,8 @@ use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
 
 use crate::context::Context;
+use crate::fence::Raised;
+use crate::http::Bound;
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::stdio::{self, Limits, Stdio, Streams};
@@ -22,7 +24,7 @@ use crate::{client_roots, fail, http, shutdown, signals, start};
 /// How long threads that are still at work may take to end once the protocol is over, and how long a client may take to read its last answers.
 const GRACE: Duration = Duration::from_secs(2);
 
-pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<ExitCode> {
+pub(crate) fn serve(context: Context, settings: &Arc<Settings>, bound: Option<Bound>, fence: &Raised) -> io::Result<ExitCode> {
     let client = match client_roots::client_roots(settings, context.roots.clone(), &context.audit) {
         Ok(client) => client,
         Err(error) => return Ok(fail(&error.to_string())),
@@ -35,7 +37,7 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
     }
     let by_hand = if settings.http.is_some() { io::stderr().is_terminal() } else { io::stdin().is_terminal() };
     if by_hand {
-        start::hint(&context, settings)?;
+        start::hint(&context, settings, fence)?;
     }
     let deadline = Duration::from_secs(settings.seconds);
     let turns = Turns::new(client_roots::count(settings, &context.roots));
@@ -51,8 +53,8 @@ pub(crate) fn serve(context: Context, settings: &Arc<Settings>) -> io::Result<Ex
     }
     let ended = runtime.block_on(async {
         let server = Server::new(context, client.clone(), deadline, turns.clone());
-        if let Some(terms) = &settings.http {
-            let served = http::serve(terms, server, shutdown::asked()).await;
+        if let (Some(terms), Some(bound)) = (&settings.http, bound) {
+            let served = http::serve(terms, bound, server, shutdown::asked()).await;
             let _ = tokio::time::timeout(GRACE, turns.idle()).await;
             return Ok(served.map_or_else(|line| fail(&line), |()| ExitCode::SUCCESS));
         }

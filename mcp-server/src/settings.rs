@@ -6,7 +6,7 @@ mod same;
 
 use std::path::{Path, PathBuf};
 
-use cap_roots::config::{ClientRoots, Config, RootConfig};
+use cap_roots::config::{ClientRoots, Config, Landlock, RootConfig};
 use cap_roots::{Access, Builder, ErrorKind, Roots};
 
 use crate::context::Limits;
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) no_delete: bool,
     pub(crate) tools: Chosen,
     pub(crate) client_roots: ClientRoots,
+    pub(crate) landlock: Landlock,
     pub(crate) hide_host_paths: bool,
     pub(crate) limits: Limits,
     /// What walks leave out.
@@ -97,6 +98,13 @@ impl Settings {
                     .to_owned(),
             );
         }
+        let landlock = pick(options, "landlock", options.landlock(), file.and_then(Config::landlock));
+        if landlock == Landlock::Require && matches!(client_roots, ClientRoots::Trust | ClientRoots::TrustRead) {
+            return Err(
+                "invalid-argument: the roots of a client cannot be opened once the kernel has fenced the process in; leave out trust, or --landlock require"
+                    .to_owned(),
+            );
+        }
         let entries = pick(options, "max_entries", options.max_entries, limits.max_entries.map(u32::from));
         let only = pick(options, "tools", options.tools(), file.map(Config::tools));
         // The command line knows no places.
@@ -124,6 +132,7 @@ impl Settings {
             no_delete: options.no_delete,
             tools: Chosen::of(only, without).map_err(|(name, line)| in_file(&name, line))?,
             client_roots,
+            landlock,
             http,
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
             limits: Limits {

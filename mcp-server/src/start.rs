@@ -8,6 +8,7 @@ use cap_roots::{Access, Error, ErrorKind, RootInfo, Roots};
 
 use crate::audit;
 use crate::context::Context;
+use crate::fence::Raised;
 use crate::settings::Settings;
 
 /// A path on one line, whatever is in it.
@@ -32,7 +33,7 @@ pub(crate) fn open(settings: &mut Settings) -> Result<(Roots, Option<audit::Plac
         ));
     }
     settings.judge_twice(&roots)?;
-    roots.list().for_each(|root| warn_of(settings, &root));
+    roots.list().for_each(|root| warn_of(&root));
     Ok((roots, audit))
 }
 
@@ -56,7 +57,7 @@ fn refusal(settings: &Settings, error: &Error) -> String {
 }
 
 /// What the operator should know of one directory.
-fn warn_of(settings: &Settings, root: &RootInfo) {
+fn warn_of(root: &RootInfo) {
     if let Some(outer) = root.inside() {
         tracing::warn!(
             "the directory {} lies inside root {outer:?}, which has more access; what is not allowed in it is refused there as well",
@@ -75,13 +76,6 @@ fn warn_of(settings: &Settings, root: &RootInfo) {
         tracing::warn!(
             "clients may write in {wide} ({}); name a directory further down unless that is meant, or use --ro",
             shown(&root.host_path())
-        );
-    }
-    if root.is_absent() {
-        tracing::warn!(
-            "the directory {} is missing; its files cannot be reached until it is there{}",
-            shown(&root.host_path()),
-            settings.meant_as_name(root.position())
         );
     }
 }
@@ -126,11 +120,11 @@ fn lasting(time: Duration) -> String {
 }
 
 /// Started by hand: say what is served and what is protected, and how a client is told to start it, with the same grants and no more.
-pub(crate) fn hint(context: &Context, settings: &Settings) -> io::Result<()> {
-    tell(&mut io::stderr(), context, settings)
+pub(crate) fn hint(context: &Context, settings: &Settings, fence: &Raised) -> io::Result<()> {
+    tell(&mut io::stderr(), context, settings, fence)
 }
 
-fn tell(err: &mut impl Write, context: &Context, settings: &Settings) -> io::Result<()> {
+fn tell(err: &mut impl Write, context: &Context, settings: &Settings, fence: &Raised) -> io::Result<()> {
     let over = if settings.http.is_some() { "to MCP clients over HTTP" } else { "to an MCP client on standard input and output" };
     writeln!(err, "cap-roots-mcp serves, {over}:")?;
     let is_for_all = |glob: &str, access| settings.rules.iter().any(|(other, ceiling)| other == glob && *ceiling == access);
@@ -152,6 +146,7 @@ fn tell(err: &mut impl Write, context: &Context, settings: &Settings) -> io::Res
         "  at most {} bytes of text, {} bytes of media and {} entries in an answer, {} seconds for a call",
         limits.text_bytes, limits.media_bytes, limits.entries, settings.seconds
     )?;
+    writeln!(err, "  {fence}")?;
     if settings.http.is_some() {
         // How a client comes there is told when that is known.
         return Ok(());
@@ -197,7 +192,7 @@ mod tests {
             audit: audit::Audit::default(),
         };
         let mut told = Vec::new();
-        tell(&mut told, &context, &settings).unwrap();
+        tell(&mut told, &context, &settings, &Raised::Not("a reason".to_owned())).unwrap();
         let told = String::from_utf8(told).unwrap();
         let lines: Vec<_> = told.lines().collect();
         let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {told}"));
@@ -207,6 +202,7 @@ mod tests {
         assert!(at("  x at most: read") > first + 2);
         assert_eq!(told.matches("x at most").count(), 1, "{told}");
         at("and 9 entries in an answer, 7 seconds for a call");
+        at("  no fence by the kernel: a reason");
     }
 
     #[test]

@@ -10,7 +10,6 @@
 mod waiting;
 
 use std::collections::{BTreeSet, HashMap};
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,6 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
+use crate::work;
 use waiting::{Job, Queue, Waiting};
 
 /// Most places for the calls of one root.
@@ -141,7 +141,7 @@ struct Ready {
 impl Turns {
     /// For a server of so many roots.
     pub(crate) fn new(roots: usize) -> Self {
-        let enough = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let enough = work::processors();
         Self::with(roots, enough)
     }
 

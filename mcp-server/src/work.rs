@@ -3,11 +3,18 @@
 //! Long loops ask between two steps. A step that blocks in the system (a network mount that hangs) cannot ask; the call is then
 //! answered without it, and its thread comes back when the system lets it go.
 
-use std::sync::Arc;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cap_roots::{ErrorKind, Result};
+
+/// How many threads this machine, or this container's share of it, runs at once. Asked for once, before the fence: the share is told in files outside.
+pub(crate) fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+}
 
 /// Shared by a call and by whoever may stop it.
 #[derive(Clone, Debug, Default)]

@@ -45,6 +45,12 @@ pub(super) struct File {
     #[schemars(with = "ClientRoots")]
     pub(super) client_roots: Option<Spanned<ClientRoots>>,
 
+    /// Whether the kernel keeps the whole process to the directories, by Landlock: as far as it can (auto), fully or the program does not start
+    /// (require), or not at all (off). Default: auto.
+    #[serde(default)]
+    #[schemars(with = "Landlock")]
+    pub(super) landlock: Option<Landlock>,
+
     /// Never show a path of the host to the client. Default: false.
     #[serde(default)]
     pub(super) hide_host_paths: bool,
@@ -206,6 +212,28 @@ impl From<ClientRoots> for super::ClientRoots {
     }
 }
 
+/// Whether the kernel fences the process in, by Landlock.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Landlock {
+    /// As far as the kernel can.
+    Auto,
+    /// Fully, or the program does not start.
+    Require,
+    /// Not at all.
+    Off,
+}
+
+impl From<Landlock> for super::Landlock {
+    fn from(landlock: Landlock) -> Self {
+        match landlock {
+            Landlock::Auto => Self::Auto,
+            Landlock::Require => Self::Require,
+            Landlock::Off => Self::Off,
+        }
+    }
+}
+
 /// Limits of work. What is not given is as by default.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -252,6 +280,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "rules" => "rules as in rules = { \".env\" = \"none\", \"vendor/\" = \"read\" }, with none, list, read or write",
         "protect" => "protect = \"default\" or protect = \"none\"",
         "client_roots" => "client_roots = \"off\", \"narrow\", \"trust\" or \"trust-read\"",
+        "landlock" => "landlock = \"auto\", \"require\" or \"off\"",
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
         "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
         "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",

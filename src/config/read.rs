@@ -59,6 +59,7 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         rules,
         protect: file.protect.map(Into::into),
         client_roots: file.client_roots.map(|roots| roots.into_inner().into()),
+        landlock: file.landlock.map(Into::into),
         hide_host_paths: file.hide_host_paths,
         tools: file.tools.map(names),
         disabled_tools: names(file.disable_tools),

@@ -15,6 +15,7 @@ mod support;
 mod child;
 mod inject;
 mod laws;
+mod planted;
 mod short;
 
 use cap_roots::{Access, Roots};

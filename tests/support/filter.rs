@@ -13,7 +13,7 @@ type Call = (&'static str, libc::c_long, Option<(u8, u64)>);
 /// `O_TMPFILE` of the kernel, which has `O_DIRECTORY` in it; some C libraries say it another way.
 const TMPFILE: u64 = libc::O_TMPFILE.unsigned_abs() as u64;
 
-const CALLS: [Call; 14] = [
+const CALLS: [Call; 16] = [
     ("openat2", libc::SYS_openat2, None),
     ("renameat2", libc::SYS_renameat2, None),
     // What file systems refuse that cannot tell whether a name is taken.
@@ -29,6 +29,8 @@ const CALLS: [Call; 14] = [
     ("close_range", libc::SYS_close_range, None),
     ("flock", libc::SYS_flock, None),
     ("fstatfs", libc::SYS_fstatfs, None),
+    ("landlock_create_ruleset", libc::SYS_landlock_create_ruleset, None),
+    ("landlock_restrict_self", libc::SYS_landlock_restrict_self, None),
 ];
 
 const ERRORS: [(&str, i32); 5] =

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use cap_roots::Access;
-use cap_roots::config::{ClientRoots, Config, ConfigError, Protect, RootConfig, json_schema};
+use cap_roots::config::{ClientRoots, Config, ConfigError, Landlock, Protect, RootConfig, json_schema};
 use serde_json::{Map, Value};
 
 use crate::rules::Glob;
@@ -47,6 +47,7 @@ const OF_CONFIGS: &[&str] = &[
     "protect = \"none\"\n",
     "client_roots = \"trust\"\n",
     "client_roots = \"narrow\"\n",
+    "landlock = \"require\"\n",
     "hide_host_paths = true\n",
     "tools = [\"a\", \"b\"]\n",
     "disable_tools = [\n\"c\"]\n",
@@ -221,6 +222,7 @@ fn says(config: &Config, json: &Value, text: &str) {
     rules(json, config.rules());
     assert_eq!(config.protect().map(protect), json["protect"].as_str(), "{text:?}");
     assert_eq!(config.client_roots().map(client_roots), json["client_roots"].as_str(), "{text:?}");
+    assert_eq!(config.landlock().map(landlock), json["landlock"].as_str(), "{text:?}");
     for (own, key) in [
         (config.hide_host_paths(), "hide_host_paths"),
         (config.ignore_common(), "ignore_common"),
@@ -262,6 +264,14 @@ fn client_roots(roots: ClientRoots) -> &'static str {
     }
 }
 
+fn landlock(landlock: Landlock) -> &'static str {
+    match landlock {
+        Landlock::Require => "require",
+        Landlock::Off => "off",
+        _ => "auto",
+    }
+}
+
 fn limits(config: &Config) -> [(&'static str, Option<u64>); 6] {
     let limits = config.limits();
     [
@@ -290,6 +300,9 @@ fn write(config: &Config) -> String {
     }
     if let Some(roots) = config.client_roots() {
         line(&mut out, "client_roots", text(client_roots(roots)));
+    }
+    if let Some(mode) = config.landlock() {
+        line(&mut out, "landlock", text(landlock(mode)));
     }
     if let Some(tools) = config.tools() {
         line(&mut out, "tools", list(tools));

@@ -62,3 +62,9 @@ pub fn endless(dir: &Path) -> bool {
     let file = File::create(dir.join("endless")).unwrap_or_else(|error| panic!("{error}"));
     or_skipped(file.set_len(8 << 40).is_ok(), "this disk takes no file of 8 TiB")
 }
+
+/// Whether the kernel has Landlock of this level or a newer one.
+#[must_use]
+pub fn landlock(level: u32, kernel: Option<u32>) -> bool {
+    or_skipped(kernel.is_some_and(|kernel| kernel >= level), "this kernel has no Landlock, or an older one")
+}

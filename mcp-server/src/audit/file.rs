@@ -42,6 +42,12 @@ impl Place {
         Ok(Self { dir, name: name.to_owned(), shown })
     }
 
+    /// A handle of its directory, for the fence.
+    pub(crate) fn directory(&self) -> Result<File, cap_roots::Error> {
+        let dir = self.dir.try_clone().map_err(|error| cap_roots::Error::invalid_argument(format!("the audit file: {error}")))?;
+        Ok(dir.into_std_file())
+    }
+
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }

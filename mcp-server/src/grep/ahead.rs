@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,14 +13,14 @@ use std::thread::Scope;
 use cap_roots::{Entry, File, Result};
 
 use super::{Found, Pattern, Search, Searched, Shape};
-use crate::work::Work;
+use crate::work::{self, Work};
 
 /// Most threads that one search has, with that of its call.
 const THREADS: usize = 4;
 
 /// How many threads can help on this machine.
 pub(crate) fn helpers() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS) - 1
+    work::processors().min(THREADS) - 1
 }
 
 /// What can be opened and searched.

@@ -35,6 +35,7 @@ use names::Names;
 use patient::Patient;
 use reply::Refused;
 pub(crate) use start::{Access, Terms};
+use token::Token;
 
 use crate::server::Server;
 
@@ -48,20 +49,42 @@ enum Stage {
     Finishes,
 }
 
-/// Serves until it is `stopped`; or the line that says why it cannot.
-pub(crate) async fn serve(terms: &Terms, server: Server, stopped: impl Future<Output = ()>) -> Result<(), String> {
-    let at = terms.address.socket();
-    let cannot = |error: io::Error| {
-        let mend = match error.kind() {
-            io::ErrorKind::AddrInUse => "another program does; end it, or give another port, or 0 for a free one",
-            io::ErrorKind::AddrNotAvailable => "it is no address of this machine; give one that is, such as 127.0.0.1",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need a permission; give a higher one, or 0 for a free one",
-            _ => return format!("the server cannot listen on {at}: {error}; give another address or port"),
+/// A socket that listens, and the token that is asked for.
+pub(crate) struct Bound {
+    listener: std::net::TcpListener,
+    token: Option<Token>,
+}
+
+impl Bound {
+    /// Outside of a runtime; or the line that says why it cannot be.
+    pub(crate) fn of(terms: &Terms) -> Result<Self, String> {
+        let at = terms.address.socket();
+        let cannot = |error: io::Error| {
+            let mend = match error.kind() {
+                io::ErrorKind::AddrInUse => "another program does; end it, or give another port, or 0 for a free one",
+                io::ErrorKind::AddrNotAvailable => "it is no address of this machine; give one that is, such as 127.0.0.1",
+                io::ErrorKind::PermissionDenied => "ports below 1024 need a permission; give a higher one, or 0 for a free one",
+                _ => return format!("the server cannot listen on {at}: {error}; give another address or port"),
+            };
+            format!("the server cannot listen on {at}: {mend}")
         };
-        format!("the server cannot listen on {at}: {mend}")
-    };
-    let token = terms.token()?;
-    let listener = TcpListener::bind(at).await.map_err(cannot)?;
+        let token = terms.token()?;
+        // A runtime without a thread of its own.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(cannot)?;
+        let listener = runtime.block_on(TcpListener::bind(at)).and_then(TcpListener::into_std).map_err(cannot)?;
+        Ok(Self { listener, token })
+    }
+}
+
+/// Serves until it is `stopped`; or the line that says why it cannot.
+pub(crate) async fn serve(
+    terms: &Terms,
+    Bound { listener, token }: Bound,
+    server: Server,
+    stopped: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let cannot = |error: io::Error| format!("the socket cannot be used: {error}; start the server anew");
+    let listener = TcpListener::from_std(listener).map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     let gate = Arc::new(Gate::new(Names::new(bound.ip(), terms.names.clone()), token.clone(), server, Bounds::USUAL));
     let (stage, stages) = watch::channel(Stage::Serves);

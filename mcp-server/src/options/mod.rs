@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cap_roots::{Access, Operation, config};
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
@@ -76,6 +76,11 @@ pub(crate) struct Options {
     /// given, for grants themselves (never the whole disk, the home directory or what lies above it).
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ClientRoots::Off, help_heading = "Protection")]
     client_roots: ClientRoots,
+
+    /// Whether the kernel keeps the whole process to the directories that are served, by Landlock, so that a fault in this program reaches nothing else: as
+    /// far as this kernel can, fully or the server does not start, or not at all. A directory that is missing at the start then stays missing.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = Landlock::Auto, help_heading = "Protection")]
+    landlock: Landlock,
 
     /// Never show a host path to the client: directories are shown as root://NAME/.
     #[arg(long)]
@@ -224,6 +229,27 @@ impl From<ClientRoots> for config::ClientRoots {
     }
 }
 
+/// Whether the kernel fences the process in: [`config::Landlock`], as it is written on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Landlock {
+    /// As far as this kernel can; not where the roots of clients are grants
+    Auto,
+    /// Fully, or the server does not start
+    Require,
+    /// Not at all
+    Off,
+}
+
+impl From<Landlock> for config::Landlock {
+    fn from(landlock: Landlock) -> Self {
+        match landlock {
+            Landlock::Auto => Self::Auto,
+            Landlock::Require => Self::Require,
+            Landlock::Off => Self::Off,
+        }
+    }
+}
+
 /// How a line of the logs looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -257,6 +283,11 @@ impl Options {
     /// What the roots of a client count for, if the command line has the last word.
     pub(crate) fn client_roots(&self) -> config::ClientRoots {
         self.client_roots.into()
+    }
+
+    /// Whether the kernel fences the process in, if the command line has the last word.
+    pub(crate) fn landlock(&self) -> config::Landlock {
+        self.landlock.into()
     }
 
     /// The only tools that are offered, if the command line has the last word.
@@ -295,11 +326,12 @@ impl Options {
             (self.hide_host_paths, "--hide-host-paths"),
             (self.log_format == LogFormat::Json, "--log-format=json"),
         ];
+        let named = |value: Option<PossibleValue>| value.map_or_else(String::new, |value| value.get_name().to_owned());
         if self.is_given("client_roots") {
-            arguments.push(format!(
-                "--client-roots={}",
-                self.client_roots.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-            ));
+            arguments.push(format!("--client-roots={}", named(self.client_roots.to_possible_value())));
+        }
+        if self.is_given("landlock") {
+            arguments.push(format!("--landlock={}", named(self.landlock.to_possible_value())));
         }
         arguments.extend(self.tools.iter().map(|tools| format!("--tools={}", tools.join(","))));
         if !self.disable_tools.is_empty() {
@@ -374,6 +406,7 @@ mod tests {
             "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
             "x --ignore !a --ignore=-b --ignore-common --gitignore --max-depth 3",
             "x --log-format json",
+            "x --landlock require --client-roots narrow",
         ] {
             let given = options(line.replace("--rule -a", "--rule=-a").as_str());
             let copied = options(format!("x {}", given.arguments().join(" ")).trim_end());
@@ -385,7 +418,7 @@ mod tests {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");
             }
             assert_eq!((copied.protect, copied.max_seconds), (given.protect, given.max_seconds), "{line}");
-            assert_eq!(copied.log_format, given.log_format, "{line}");
+            assert_eq!((copied.log_format, copied.landlock), (given.log_format, given.landlock), "{line}");
         }
     }
 

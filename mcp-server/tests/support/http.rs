@@ -59,6 +59,10 @@ impl Server {
     }
 
     /// Standard error so far.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn told(&self) -> String {
         self.told.lock().unwrap().clone()
     }
