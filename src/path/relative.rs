@@ -79,8 +79,19 @@ impl RelPath {
             }
         }
         let bytes = text.as_os_str().as_encoded_bytes();
-        path.must_be_dir |= path.joined.is_empty() || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+        let slash = |bytes: &[u8]| bytes.last().is_some_and(|last| std::path::is_separator(char::from(*last)));
+        path.must_be_dir |= path.joined.is_empty() || slash(bytes) || bytes.strip_suffix(b".").is_some_and(slash);
         path
+    }
+
+    /// Reads the text of a link that is relative. `None`: on Windows, one that names a drive, a stream or a device.
+    pub(crate) fn of_link(text: &Path, style: PathStyle) -> Option<Self> {
+        let is_name = |component| match component {
+            Component::Prefix(_) | Component::RootDir => false,
+            Component::CurDir | Component::ParentDir => true,
+            Component::Normal(name) => style.check_os_name(name).is_ok(),
+        };
+        text.components().all(is_name).then(|| Self::from_disk(text))
     }
 
     /// One name from a listing.

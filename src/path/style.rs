@@ -42,6 +42,16 @@ impl PathStyle {
         Ok(())
     }
 
+    /// Whether this platform takes `name`, one from the disk, for exactly this name. One that is made by ways that Windows itself has no
+    /// words for is listed, and nothing is done to it.
+    pub(crate) fn check_os_name(self, name: &OsStr) -> Result<(), std::io::ErrorKind> {
+        let is_plain = match self {
+            PathStyle::Unix => true,
+            PathStyle::Windows => name.to_str().is_some_and(is_windows_name),
+        };
+        if is_plain { Ok(()) } else { Err(std::io::ErrorKind::InvalidFilename) }
+    }
+
     /// Whether two names of the operator's and a caller's text are one. On Windows names that differ in case only are.
     pub(crate) fn same_name(self, a: &str, b: &str) -> bool {
         a == b || (self == PathStyle::Windows && a.to_lowercase() == b.to_lowercase())
