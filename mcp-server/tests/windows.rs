@@ -55,7 +55,7 @@ fn paths_are_taken_in_each_form_and_refused_without_a_word_of_the_host() {
     for directory in [&ws, &slashes, &format!(r"\\?\{ws}"), &"ws".to_owned(), &r".\ws\".to_owned()] {
         for path in [r"f.txt", r"sub\..\f.txt", &format!(r"{ws}\f.txt"), &format!("{slashes}/f.txt"), "root://ws/f.txt"] {
             let (out, err, status) = folder.call("read_text_file", &json!({ "path": path }), directory);
-            assert_eq!((out.as_str(), status), ("F\r\nsecond\r\n\n", 0), "{directory} {path}: {err}");
+            assert_eq!((out.as_str(), status), ("F\r\nsecond\r\n", 0), "{directory} {path}: {err}");
         }
     }
     for (path, code) in [

@@ -212,6 +212,20 @@ mod tests {
         assert!(matches!(HostPath::parse(r"1:\a", PathStyle::Windows), Ok(None)), "no drive, and no name either");
     }
 
+    /// Catches: the system's own form of a share that is no path of any root, and callers that are let in by such a form.
+    #[test]
+    fn verbatim_paths_of_the_system_are_the_plain_ones() {
+        for (verbatim, plain) in [
+            (r"\\?\C:\a\b", r"C:\a\b"),
+            (r"\\?\UNC\server\share\d", r"\\server\share\d"),
+            (r"C:\a", r"C:\a"),
+            (r"\\s\t", r"\\s\t"),
+        ] {
+            assert_eq!(of_verbatim(verbatim), plain);
+            assert!(verbatim == plain || HostPath::parse(verbatim, PathStyle::Windows).is_err());
+        }
+    }
+
     /// Catches: names from the disk that are read as text of ours, and a form that is not seen through.
     #[cfg(unix)]
     #[test]

@@ -278,6 +278,21 @@ pub(crate) fn may_fold(text: &OsStr) -> bool {
 mod tests {
     use super::*;
 
+    /// Catches: on Windows, a link's text that names a stream, a device, or a place on a drive, taken for names below the root.
+    #[test]
+    fn a_link_names_what_a_caller_could() {
+        let read = |text: &str, style| RelPath::of_link(Path::new(text), style).map(|path| path.as_os_str().to_owned());
+        for text in ["a/NUL", "f:stream", "f::$DATA", "a./b", "b /c", "../con.txt"] {
+            assert_eq!(read(text, PathStyle::Windows), None, "{text}");
+            assert_eq!(read(text, PathStyle::Unix).is_some(), cfg!(unix) || !text.contains(':'), "{text}");
+        }
+        assert_eq!(read("../a/./b", PathStyle::Windows).unwrap(), "../a/b");
+        #[cfg(windows)]
+        for text in ["C:a", "C:", r"\a", r"C:\a", r"\\server\share"] {
+            assert_eq!(read(text, PathStyle::Windows), None, "{text}");
+        }
+    }
+
     fn parse(text: &str) -> RelPath {
         RelPath::parse(text, PathStyle::Unix).unwrap()
     }
