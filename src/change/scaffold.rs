@@ -87,15 +87,17 @@ pub(crate) fn keeps_name(dir: &Dir, name: &OsStr) -> io::Result<bool> {
     holds_exactly(scaffold.top()?, name)
 }
 
+#[cfg(unix)]
 fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode"))]
+    use cap_std::fs::DirBuilderExt;
     let mut builder = cap_std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use cap_std::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    builder.mode(0o700);
     dir.create_dir_with(name, &builder)
+}
+
+#[cfg(not(unix))]
+fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    create_dir(dir, name)
 }
 
 /// A new directory, entered.
