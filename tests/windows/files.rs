@@ -5,7 +5,7 @@ use std::os::windows::fs::OpenOptionsExt;
 
 use cap_roots::Access;
 
-use crate::{Folder, code, is_wine};
+use crate::{Folder, code, is_wine, needs};
 
 /// Catches: a file that somebody keeps to himself told as a broken disk, waited for, or half written; and a temporary file that is left.
 #[test]
@@ -29,7 +29,7 @@ fn files_that_others_keep_are_busy_and_stay_whole() {
     let locked = fs::OpenOptions::new().read(true).write(true).open(folder.at("ws/f.txt")).unwrap();
     locked.lock().unwrap();
     match fs::read(folder.at("ws/f.txt")) {
-        Ok(_) => println!("skipped: wine lets a file be read that another handle has locked"),
+        Ok(_) => needs::skipped("wine lets a file be read that another handle has locked"),
         Err(_) => assert_eq!(code(roots.read("f.txt")), "busy"),
     }
     drop(locked);
@@ -47,7 +47,7 @@ fn a_file_that_is_being_read_is_replaced() {
     let mut own = roots.open("f.txt").unwrap();
     let told = code(roots.write("f.txt", "NEW"));
     if is_wine() && told == "os-denied" {
-        println!("skipped: wine 8 replaces no file that is open; Windows replaces it (POSIX semantics of a rename)");
+        needs::skipped("wine 8 replaces no file that is open; Windows replaces it (POSIX semantics of a rename)");
         assert_eq!(fs::read_dir(folder.at("ws")).unwrap().count(), 2, "nothing was left");
         drop((reader, own));
         roots.write("f.txt", "NEW").unwrap();
@@ -77,7 +77,7 @@ fn the_read_only_attribute_holds() {
     fs::set_permissions(&file, permissions.clone()).unwrap();
     assert!(roots.metadata("f.txt").unwrap().is_readonly());
     if is_wine() && fs::OpenOptions::new().write(true).open(&file).is_ok() {
-        println!("skipped: run by the superuser, wine lets a file be written that has the read-only attribute");
+        needs::skipped("run by the superuser, wine lets a file be written that has the read-only attribute");
         return;
     }
     for told in [
@@ -110,8 +110,8 @@ fn long_paths_are_paths() {
     assert_eq!(roots.read_to_string(folder.text(&format!("ws/{file}"))).unwrap(), "LONGER");
     assert_eq!(roots.metadata(&file).unwrap().len(), 6);
     if is_wine() && roots.read_dir(&dir).is_err() {
-        println!(
-            "skipped: wine 8 tells no path of a handle that is longer than 260 (GetFinalPathNameByHandle), so what goes by it fails"
+        needs::skipped(
+            "wine 8 tells no path of a handle that is longer than 260 (GetFinalPathNameByHandle), so what goes by it fails",
         );
         return;
     }
@@ -171,7 +171,7 @@ fn a_held_root_keeps_its_place() {
     let roots = folder.roots();
     let moved = fs::rename(folder.at("ws"), folder.at("moved"));
     if is_wine() && moved.is_ok() {
-        println!("skipped: wine lets a directory be renamed that is open without FILE_SHARE_DELETE");
+        needs::skipped("wine lets a directory be renamed that is open without FILE_SHARE_DELETE");
         return;
     }
     assert!(moved.is_err());

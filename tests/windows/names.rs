@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cap_roots::{Access, Roots};
 
-use crate::{Folder, code, is_wine};
+use crate::{Folder, code, is_wine, needs};
 
 /// Catches: a device opened, waited for or written to; a stream written behind a file, or one that reads a file past its rule; a name that the system
 /// trims to another one. In every place of a path, and for each kind of operation.
@@ -114,7 +114,7 @@ fn short_names_are_no_way_round_a_rule_and_no_refusal_of_ones_own() {
     let short = |name: &str| short_name(&folder.at(&format!("ws/{name}")));
     let known = short("protected directory");
     if known.is_none() {
-        println!("skipped: this disk, or this command processor, tells no short names; guesses are tried all the same");
+        needs::skipped("this disk, or this command processor, tells no short names; guesses are tried all the same");
     }
     let dirs = [known, Some("PROTEC~1".to_owned()), Some("protec~1".to_owned())];
     let files = [short("protected file.text"), Some("PROTEC~1.TEX".to_owned())];
@@ -175,7 +175,7 @@ fn links_and_junctions_out_are_not_followed() {
         ways.push("junction");
     }
     if ways.is_empty() {
-        println!("skipped: links and junctions cannot be made here (wine 8 has none)");
+        needs::skipped("links and junctions cannot be made here (wine 8 has none)");
         return;
     }
     let roots = folder.roots();
@@ -243,7 +243,7 @@ fn rules_hold_in_every_case_and_form() {
     roots.write("na\u{ef}ve.txt", "N").unwrap();
     assert_eq!(roots.read_to_string("na\u{ef}ve.txt").unwrap(), "N");
     if is_wine() {
-        println!("skipped: wine opens by handle with the case of the disk, so that F.TXT is not f.txt; Windows folds it");
+        needs::skipped("wine opens by handle with the case of the disk, so that F.TXT is not f.txt; Windows folds it");
     } else {
         assert_eq!(roots.read_to_string("F.TXT").unwrap(), "F");
     }
