@@ -42,8 +42,16 @@ pub(crate) fn home() -> Option<PathBuf> {
 
 /// The operator's path made absolute: `~/` expanded (clients start servers without a shell), the working directory put in front.
 pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
+    if is_half_absolute(path) {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
     let expanded = path.strip_prefix("~").ok().and_then(|rest| Some(home()?.join(rest)));
     std::path::absolute(expanded.as_deref().unwrap_or(path))
+}
+
+/// `C:` and `C:x`: the directory where the system stands on that drive, which is nobody's intention.
+fn is_half_absolute(path: &Path) -> bool {
+    matches!(path.components().next(), Some(Component::Prefix(_))) && !path.has_root()
 }
 
 /// Opens the directory that the operator named. Links are resolved here, once: retargeting one later has no effect.
@@ -57,7 +65,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Found> {
         }
     };
     let identity = Identity::of(&dir)?;
-    let at = canonical.file_name().and_then(|name| Some((dir.open_parent_dir(ambient_authority()).ok()?, name.to_owned())));
+    let at = canonical.file_name().and_then(|name| Some((parent_of(&dir).ok()?, name.to_owned())));
     Ok(Found { dir, identity, at, canonical, straight })
 }
 
@@ -77,6 +85,21 @@ fn open_straight(path: &Path) -> Option<Dir> {
 #[cfg(not(target_os = "linux"))]
 fn open_straight(_: &Path) -> Option<Dir> {
     None
+}
+
+/// The directory above a held one; of a top directory, itself.
+#[cfg(not(windows))]
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+fn parent_of(dir: &Dir) -> io::Result<Dir> {
+    dir.open_parent_dir(ambient_authority())
+}
+
+/// By its path, which stays as long as it is held.
+#[cfg(windows)]
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+fn parent_of(dir: &Dir) -> io::Result<Dir> {
+    let path = crate::resolve::joined::path_of(dir)?;
+    Dir::open_ambient_dir(path.parent().unwrap_or(&path), ambient_authority())
 }
 
 /// Opens the nearest ancestor of a path that is missing. The missing names are kept as text and later opened one by one below it,
@@ -99,7 +122,6 @@ pub(crate) fn open_nearest_ancestor(path: &Path) -> io::Result<Missing> {
 }
 
 /// The identities of the directories above one that was opened, nearest first: by `..` from held handles, so that text plays no part.
-#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
 pub(crate) fn ancestors(found: &Found) -> io::Result<Vec<Identity>> {
     let mut chain = Vec::new();
     let mut below = found.identity;
@@ -107,7 +129,7 @@ pub(crate) fn ancestors(found: &Found) -> io::Result<Vec<Identity>> {
     let nearest = match &found.at {
         Some((held, _)) => held,
         None => {
-            parent = found.dir.open_parent_dir(ambient_authority())?;
+            parent = parent_of(&found.dir)?;
             &parent
         }
     };
@@ -121,7 +143,7 @@ pub(crate) fn ancestors(found: &Found) -> io::Result<Vec<Identity>> {
         }
         chain.push(identity);
         below = identity;
-        higher = Some(at.open_parent_dir(ambient_authority())?);
+        higher = Some(parent_of(at)?);
     }
 }
 
@@ -185,7 +207,7 @@ pub(crate) fn passed(path: &Path) -> Result<Passed> {
         let dir = match (&part, &at) {
             (Part::Top(top), _) => Dir::open_ambient_dir(top, ambient_authority()).map_err(io)?,
             (_, None) => return Err(ErrorKind::InvalidPath.into()),
-            (Part::Up, Some(dir)) => dir.open_parent_dir(ambient_authority()).map_err(io)?,
+            (Part::Up, Some(dir)) => parent_of(dir).map_err(io)?,
             (Part::Name(name), Some(dir)) => match step::enter(dir, name) {
                 Ok(Entered::Dir(dir)) => dir,
                 Ok(Entered::Link(Target::Text(_))) if links == LINK_LIMIT => return Err(ErrorKind::SymlinkLoop.into()),

@@ -33,7 +33,7 @@ impl Identity {
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
-        let metadata = dir.symlink_metadata(name)?;
+        let metadata = crate::resolve::step::see(dir, name)?.metadata;
         Ok(metadata.is_dir().then(|| Self::from(&metadata)))
     }
 }

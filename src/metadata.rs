@@ -38,6 +38,21 @@ impl FileType {
     }
 }
 
+#[cfg(windows)]
+impl From<std::fs::FileType> for FileType {
+    fn from(file_type: std::fs::FileType) -> Self {
+        if file_type.is_symlink() {
+            FileType::Symlink
+        } else if file_type.is_dir() {
+            FileType::Dir
+        } else if file_type.is_file() {
+            FileType::File
+        } else {
+            FileType::Special
+        }
+    }
+}
+
 /// Metadata of an object inside a root, as it was when it was asked for.
 #[derive(Clone, Debug)]
 pub struct Metadata {
@@ -72,12 +87,10 @@ impl Metadata {
 }
 
 impl Metadata {
-    /// Of a file that was just opened, by the cheapest call: on Linux without the time of creation, which [`Metadata::with_created`] adds.
+    /// Of a file that was just opened, by the cheapest call: without the time of creation, which [`Metadata::with_created`] adds.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of_opened(file: &std::fs::File) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        return linux::of_opened(file);
-        #[cfg(not(target_os = "linux"))]
-        Self::of(file)
+        linux::of_opened(file)
     }
 
     /// With the time of creation of the file that this is of. It never changes, so it is asked for only where somebody wants it.

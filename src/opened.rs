@@ -43,7 +43,10 @@ impl Opened {
             }
             _ => Error::from_io(&error),
         };
-        let given = ambient::absolute(&grant.path).map_err(from_io)?;
+        let given = ambient::absolute(&grant.path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidFilename => Error::detailed(ErrorKind::InvalidPath, Detail::NotAbsolute),
+            _ => from_io(error),
+        })?;
         let (directory, ancestors) = match ambient::open(&given) {
             Ok(found) => {
                 let ancestors = ambient::ancestors(&found).map_err(from_io)?;

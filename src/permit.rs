@@ -188,6 +188,7 @@ mod tests {
     }
 
     struct Case {
+        #[cfg_attr(not(unix), allow(dead_code, reason = "kept for its end"))]
         folder: tempfile::TempDir,
         roots: Roots,
         log: Arc<Log>,
@@ -246,6 +247,8 @@ mod tests {
     }
 
     /// Catches: a path that is said to be missing where the whole root is, and a root that is blamed for anything else.
+    // On Windows the directory of a root cannot be removed.
+    #[cfg(unix)]
     #[test]
     fn what_a_root_that_is_gone_answers() {
         let case = Case::new();

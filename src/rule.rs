@@ -18,7 +18,7 @@ use crate::access::Access;
 use crate::error::Detail;
 use crate::path::relative::{RelPath, Step};
 use glob::{Piece, tokens};
-pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias};
+pub(crate) use glob::{RESERVED_END, RESERVED_START, fold, is_reserved, may_alias, may_be_short_for_reserved};
 pub(crate) use set::{Level, Rules, Sets};
 
 /// Most names in one pattern: its states fit into one word.

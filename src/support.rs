@@ -10,6 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::access::Access;
 use crate::identity::Identity;
+use crate::resolve::names;
 use crate::root::Place;
 
 /// Most entries of a directory that are looked at for how it takes names.
@@ -81,8 +82,8 @@ struct Names {
 
 impl Names {
     fn of(dir: &Dir) -> Self {
-        let entries = dir.entries().into_iter().flatten();
-        let names: BTreeSet<_> = entries.take(SAMPLE + 1).filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+        let listed = names::list(dir).into_iter().flatten();
+        let names: BTreeSet<_> = listed.take(SAMPLE + 1).filter_map(Result::ok).collect();
         Self { all: names.len() <= SAMPLE, names }
     }
 
@@ -211,24 +212,33 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Dir, Support};
+    use super::{Dir, Finding, Support};
 
-    /// Elsewhere none of it is used.
-    pub(super) fn look(_: &Dir, _: bool, _: &mut Support) {}
+    /// Elsewhere none of it is there, or used.
+    pub(super) fn look(_: &Dir, _: bool, support: &mut Support) {
+        support.openat2 = Finding::Missing;
+        support.rename_no_replace = Finding::Missing;
+        support.unnamed_files = Finding::Missing;
+        support.mount_id = Finding::Missing;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::fs;
 
     use super::*;
     use crate::roots::Roots;
 
+    #[cfg(unix)]
     fn support(dir: &std::path::Path, access: Access) -> Support {
         Roots::builder().root(dir, access).open().unwrap().list().next().unwrap().support().unwrap()
     }
 
     /// Catches: two names of one file taken for a disk that folds; an answer where there is nothing to ask.
+    // Windows folds case itself, so these names cannot be made.
+    #[cfg(unix)]
     #[test]
     fn how_names_are_taken_is_told_by_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
@@ -260,6 +270,7 @@ mod tests {
     }
 
     /// A stand-in for a disk that folds: the other name is there, and not listed.
+    #[cfg(unix)]
     #[test]
     fn a_name_that_is_not_listed_and_yet_there_is_folded() {
         let folder = tempfile::tempdir().unwrap();

@@ -48,6 +48,62 @@ const UNNAMED: Feature = Feature {
     by: "made a file without a name, and let go of it",
     without: "a reserved name with mode 0600, which a killed process leaves behind until something is written there again",
 };
+/// What other systems lack, whatever the disk: nothing has to be tried.
+const ELSEWHERE: [(Feature, bool); 7] = [
+    (
+        Feature {
+            name: "O_PATH",
+            by: KNOWN,
+            without: "directories on the way need read permission; a name that changes between two calls is looked at again, 16 times at \
+                      most",
+        },
+        cfg!(not(target_os = "linux")),
+    ),
+    (
+        Feature {
+            name: "calls by handle",
+            by: KNOWN,
+            without: "by the path of the held directory, as the system tells it at that moment, and one name in it; held directories \
+                      cannot be renamed or removed meanwhile, nor those above them",
+        },
+        cfg!(windows),
+    ),
+    (
+        Feature {
+            name: "locks on directories",
+            by: KNOWN,
+            without: "two cap-roots that change one file do not wait for each other; a change between the last look and the rename is lost",
+        },
+        cfg!(windows),
+    ),
+    (
+        Feature {
+            name: "sync of directories",
+            by: KNOWN,
+            without: "content is synced and its name is not: after a power cut the old file may be there, whole",
+        },
+        cfg!(windows),
+    ),
+    (
+        Feature {
+            name: "ctime",
+            by: KNOWN,
+            without: "a file counts as unchanged by its identity, size and time of writing, which others can set back",
+        },
+        cfg!(windows),
+    ),
+    (
+        Feature {
+            name: "mode bits",
+            by: KNOWN,
+            without: "new files, temporary ones and the audit log may be read by whoever may read in their directory; a token file is not \
+                      looked at for who may read it",
+        },
+        cfg!(windows),
+    ),
+    (Feature { name: "SIGHUP", by: KNOWN, without: "the audit log is opened anew by a restart alone" }, cfg!(windows)),
+];
+const KNOWN: &str = "known of this system";
 const UNNAMED_UNTRIED: &str = "not tried: nothing may be written here";
 const BY_ENTRIES: &str = "asked for an entry by another spelling";
 const NO_ENTRIES: &str = "no entry is there that tells";
@@ -126,6 +182,9 @@ fn system(out: &mut impl Write) -> io::Result<bool> {
     table.row([(LANDLOCK.name, Tone::Plain), (told, tone), (LANDLOCK.by, Tone::Plain)]);
     table.note("the process", &outlook.to_string());
     table.note(format_args!("without {}", LANDLOCK.name), LANDLOCK.without);
+    for (feature, _) in ELSEWHERE.iter().filter(|(_, is_here)| *is_here) {
+        less |= row(&mut table, feature, Finding::Missing, feature.by);
+    }
     table.print(out)?;
     Ok(less || !matches!(outlook, Status::Full { .. }))
 }
@@ -206,7 +265,7 @@ mod tests {
     fn what_is_lost_is_what_security_says() {
         let security = include_str!("../../SECURITY.md");
         let table = security.split("## Where a kernel feature is missing").nth(1).unwrap().split("\n## ").next().unwrap();
-        for feature in [OPENAT2, RENAME, UNNAMED, LANDLOCK] {
+        for feature in [&OPENAT2, &RENAME, &UNNAMED, &LANDLOCK].into_iter().chain(ELSEWHERE.iter().map(|(feature, _)| feature)) {
             let row = table.lines().find(|line| line.contains(feature.without)).unwrap_or_else(|| panic!("{}", feature.name));
             assert!(row.contains(feature.name.split(' ').next().unwrap()), "{row}");
         }

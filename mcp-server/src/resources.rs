@@ -281,6 +281,11 @@ mod tests {
             ("sub/", "sub"),
         ] {
             let uri = expand("my-notes_2.x", path);
+            // Windows has no such names.
+            if cfg!(windows) && name.contains(['?', ':']) {
+                assert!(roots.uri(&uri).is_err(), "{uri}");
+                continue;
+            }
             assert_eq!(roots.uri(&uri).unwrap(), roots.uri(name).unwrap(), "{uri}");
         }
     }

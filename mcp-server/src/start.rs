@@ -196,9 +196,9 @@ mod tests {
         let told = String::from_utf8(told).unwrap();
         let lines: Vec<_> = told.lines().collect();
         let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {told}"));
-        let first = at("/a (read, write; for 2 h");
+        let first = at("a (read, write; for 2 h");
         assert_eq!(at("own at most: none"), first + 1);
-        assert_eq!(at("/b (read; its time has run out)"), first + 2);
+        assert_eq!(at("b (read; its time has run out)"), first + 2);
         assert!(at("  x at most: read") > first + 2);
         assert_eq!(told.matches("x at most").count(), 1, "{told}");
         at("and 9 entries in an answer, 7 seconds for a call");

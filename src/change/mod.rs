@@ -2,18 +2,24 @@
 //!
 //! May touch: held directories, one name at a time. Decides nothing; `ops` has asked before.
 
+#[cfg(not(windows))]
+mod names;
 mod rename;
 mod scaffold;
 mod sweep;
 mod temp;
 pub(crate) mod tree;
 
+pub(crate) use names::{create_dir, remove_dir, remove_file};
 pub(crate) use rename::rename;
 pub(crate) use scaffold::{Scaffold, keeps_name, make_dir};
 pub(crate) use sweep::sweep;
 pub(crate) use temp::Temp;
 #[cfg(target_os = "linux")]
 pub(crate) use temp::{reserved_name, takes_unnamed_files};
+
+#[cfg(windows)]
+use crate::resolve::joined as names;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -23,6 +29,7 @@ use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, Metadata};
 
 use crate::identity::Identity;
+#[cfg(not(windows))]
 use crate::resolve::step;
 
 /// What tells whether a file is still the one that was looked at, with the content that was read.
@@ -55,6 +62,7 @@ pub(crate) fn names_of(metadata: &Metadata) -> u64 {
 
 /// A lock on a directory, held around the last look at a name in it and the change of that name. Processes that go by it do not come between;
 /// one that holds it for long is not waited for, since it may be anybody's.
+#[cfg(not(windows))]
 pub(crate) fn lock_dir(dir: &Dir) -> Option<File> {
     const TRIES: u32 = 200;
     let handle = step::open_dir(dir).ok()?;
@@ -65,6 +73,12 @@ pub(crate) fn lock_dir(dir: &Dir) -> Option<File> {
             Err(std::fs::TryLockError::Error(_)) => return None,
         }
     }
+    None
+}
+
+/// There a directory cannot be locked, which the table of SECURITY.md says.
+#[cfg(windows)]
+pub(crate) fn lock_dir(_: &Dir) -> Option<File> {
     None
 }
 
@@ -109,6 +123,7 @@ pub(crate) fn copy_bytes(from: &File, to: &mut File, most: u64) -> io::Result<u6
 
 /// Makes what was done to names in `dir` last (fsync(2), on the directory). A directory that cannot be read cannot be synced; what was
 /// done to it is done all the same.
+#[cfg(not(windows))]
 pub(crate) fn sync_dir(dir: &Dir) -> io::Result<()> {
     match step::open_dir(dir) {
         Ok(dir) => match dir.sync_all() {
@@ -119,4 +134,10 @@ pub(crate) fn sync_dir(dir: &Dir) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// There is no such call; the file itself was synced.
+#[cfg(windows)]
+pub(crate) fn sync_dir(_: &Dir) -> io::Result<()> {
+    Ok(())
 }

@@ -7,6 +7,10 @@ use std::io;
 
 use cap_std::fs::Dir;
 
+#[cfg(windows)]
+use crate::change::names;
+use crate::change::names::{hard_link, remove_file, rename_over};
+
 /// Gives the entry `from` of `from_dir` the name `to` in `to_dir`. Without `replace` it fails with `AlreadyExists` where something has that
 /// name, with nothing between the look and the rename.
 #[cfg(target_os = "linux")]
@@ -37,7 +41,7 @@ fn is_filtered(dir: &Dir) -> bool {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, replace: bool) -> io::Result<()> {
-    if replace { from_dir.rename(from, to_dir, to) } else { by_link(from_dir, from, to_dir, to) }
+    if replace { rename_over(from_dir, from, to_dir, to) } else { by_link(from_dir, from, to_dir, to) }
 }
 
 /// A second name, which is refused where there is something, then the first one taken away. A directory can have no second name: it is
@@ -45,9 +49,11 @@ pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, rep
 fn by_link(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr) -> io::Result<()> {
     let metadata = from_dir.symlink_metadata(from)?;
     if metadata.is_file() {
-        match from_dir.hard_link(from, to_dir, to) {
+        #[cfg(windows)]
+        let _held = names::hold_to_remove(from_dir, from)?;
+        match hard_link(from_dir, from, to_dir, to) {
             // Without the first name taken away it is not renamed, and must not have two.
-            Ok(()) => return from_dir.remove_file(from).map_err(|error| left(error, to_dir, to)),
+            Ok(()) => return remove_file(from_dir, from).map_err(|error| left(error, to_dir, to)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // No links on this file system.
             Err(_) => {}
@@ -55,13 +61,13 @@ fn by_link(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr) -> io::Result
     }
     match to_dir.symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => from_dir.rename(from, to_dir, to),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => rename_over(from_dir, from, to_dir, to),
         Err(error) => Err(error),
     }
 }
 
 /// Takes the second name back. A directory that has the first one by now is not what was to be renamed: that is gone.
 fn left(error: io::Error, to_dir: &Dir, to: &OsStr) -> io::Error {
-    drop(to_dir.remove_file(to));
+    drop(remove_file(to_dir, to));
     if error.kind() == io::ErrorKind::IsADirectory { io::ErrorKind::NotFound.into() } else { error }
 }

@@ -9,7 +9,7 @@ use std::io;
 use cap_std::fs::Dir;
 
 use crate::change::temp::{is_there, lock, reserved_name};
-use crate::change::{rename, tree};
+use crate::change::{create_dir, remove_dir, rename, tree};
 use crate::resolve::slot::holds_exactly;
 use crate::resolve::step::{self, Entered};
 
@@ -33,17 +33,19 @@ impl<'a> Scaffold<'a> {
             make_private(dir, &name)?;
             let locked = enter(dir, &name).and_then(|top| {
                 let handle = step::open_dir(&top)?;
-                Ok((lock(&handle) && is_there(dir, &name)?, top, handle))
+                // There a directory cannot be locked, and none is swept that cannot.
+                let is_ours = cfg!(windows) || lock(&handle);
+                Ok((is_ours && is_there(dir, &name)?, top, handle))
             });
             match locked {
                 Ok((true, top, handle)) => return Ok(Self { dir, name: Some(name), top: Some(top), lock: Some(handle) }),
                 // Swept between the two, or about to be: another one.
                 Ok(_) => {
-                    let _ = dir.remove_dir(&name);
+                    let _ = remove_dir(dir, &name);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    let _ = dir.remove_dir(&name);
+                    let _ = remove_dir(dir, &name);
                     return Err(error);
                 }
             }
@@ -57,6 +59,9 @@ impl<'a> Scaffold<'a> {
 
     /// Gives it its name, if nothing has it.
     pub(crate) fn place(mut self, to: &OsStr) -> io::Result<()> {
+        // A directory that is held is not renamed there.
+        #[cfg(windows)]
+        drop((self.top.take(), self.lock.take()));
         if let Some(name) = &self.name {
             rename(self.dir, name, self.dir, to, false)?;
         }
@@ -82,20 +87,22 @@ pub(crate) fn keeps_name(dir: &Dir, name: &OsStr) -> io::Result<bool> {
     holds_exactly(scaffold.top()?, name)
 }
 
+#[cfg(unix)]
 fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode"))]
+    use cap_std::fs::DirBuilderExt;
     let mut builder = cap_std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use cap_std::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    builder.mode(0o700);
     dir.create_dir_with(name, &builder)
+}
+
+#[cfg(not(unix))]
+fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    create_dir(dir, name)
 }
 
 /// A new directory, entered.
 pub(crate) fn make_dir(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
-    dir.create_dir(name)?;
+    create_dir(dir, name)?;
     enter(dir, name)
 }
 

@@ -9,15 +9,15 @@ use std::io;
 
 use cap_std::fs::{Dir, Metadata};
 
-use crate::change::tree;
+use crate::change::{remove_file, tree};
 use crate::identity::Identity;
-use crate::resolve::step;
+use crate::resolve::{names, step};
 use crate::rule::{RESERVED_END, RESERVED_START};
 
 /// Removes what was left in `dir`. What cannot be removed stays: it is in nobody's way.
 pub(crate) fn sweep(dir: &Dir) {
-    let Ok(entries) = dir.entries() else { return };
-    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name())).filter(|name| is_ours(name));
+    let Ok(names) = names::list(dir) else { return };
+    let names = names.filter_map(Result::ok).filter(|name| is_ours(name));
     for name in names.collect::<Vec<_>>() {
         let _ = sweep_one(dir, &name);
     }
@@ -33,14 +33,14 @@ fn sweep_one(dir: &Dir, name: &OsStr) -> io::Result<()> {
     let metadata = step::see(dir, name)?.metadata;
     if metadata.is_dir() {
         let Some(handle) = step::open_dir_at(dir, name)? else { return Ok(()) };
-        if is_free(&handle) && Identity::from(&Metadata::from_file(&handle)?) == Identity::from(&metadata) {
+        if !cfg!(windows) && is_free(&handle) && Identity::from(&Metadata::from_file(&handle)?) == Identity::from(&metadata) {
             tree::remove_unjudged(dir, name)?;
         }
     } else if metadata.is_file() {
         let (file, opened) = step::open_for_change(dir, name, false)?;
         // The lock is on what was opened, so what has the name now must be that.
         if is_free(&file) && Identity::from(&step::see(dir, name)?.metadata) == Identity::from(&opened) {
-            dir.remove_file(name)?;
+            remove_file(dir, name)?;
         }
     }
     Ok(())

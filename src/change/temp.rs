@@ -10,7 +10,7 @@ use std::io;
 
 use cap_std::fs::Dir;
 
-use crate::change::{copy_bytes, rename};
+use crate::change::{copy_bytes, remove_file, rename};
 use crate::resolve::step;
 use crate::rule::{RESERVED_END, RESERVED_START};
 
@@ -112,6 +112,9 @@ impl<'a> Temp<'a> {
             self.take_name()?;
         }
         let Some(name) = &self.name else { return Err(io::ErrorKind::Unsupported.into()) };
+        // There a lock keeps others from reading, and it would be the file's as well.
+        #[cfg(windows)]
+        let _ = self.file.unlock();
         rename(self.dir, name, self.dir, to, replace)?;
         self.name = None;
         Ok(())
@@ -166,7 +169,7 @@ impl<'a> Temp<'a> {
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            let _ = self.dir.remove_file(name);
+            let _ = remove_file(self.dir, name);
         }
     }
 }
@@ -202,10 +205,10 @@ fn named(dir: &Dir) -> io::Result<(OsString, File)> {
                 // Swept between the two, or about to be: another one.
                 Some(Ok(false)) => {}
                 None => {
-                    let _ = dir.remove_file(&name);
+                    let _ = remove_file(dir, &name);
                 }
                 Some(Err(error)) => {
-                    let _ = dir.remove_file(&name);
+                    let _ = remove_file(dir, &name);
                     return Err(error);
                 }
             },

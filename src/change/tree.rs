@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
+use crate::change::{remove_dir, remove_file};
 use crate::identity::Identity;
 use crate::metadata::{FileType, Metadata};
 use crate::resolve::names::Names;
@@ -162,7 +163,7 @@ impl<T> Descent<T> {
 /// Removes the directory `name` of `dir` with everything in it: for what nobody was let into.
 pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
     // The common case, which needs no descriptor: nothing was put in yet.
-    if dir.remove_dir(name).is_ok() {
+    if remove_dir(dir, name).is_ok() {
         return Ok(());
     }
     open_up(dir, name);
@@ -182,10 +183,12 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
                     return Err(io::ErrorKind::DirectoryNotEmpty.into());
                 }
             }
-            Step::Leave { dir, name, .. } => dir.remove_dir(name)?,
+            Step::Leave { dir, name, .. } => remove_dir(&dir, &name)?,
         }
     }
-    dir.remove_dir(name)
+    // A directory that is held is not removed on Windows.
+    drop(descent);
+    remove_dir(dir, name)
 }
 
 /// A directory of ours that was copied with a mode that lets nothing be removed from it.
@@ -213,7 +216,7 @@ pub(crate) fn remove_or_descend<T>(
 ) -> io::Result<Descended> {
     let done = match is_dir {
         true => descent.descend(name, known),
-        false => dir.remove_file(name).map(|()| Descended::Not),
+        false => remove_file(dir, name).map(|()| Descended::Not),
     };
     match done {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Descended::Not),

@@ -36,6 +36,7 @@ impl Error {
             _ => ErrorKind::Io,
         };
         match (kind, error.raw_os_error()) {
+            (ErrorKind::Io, Some(code)) if is_held_by_others(code) => ErrorKind::Busy.into(),
             (ErrorKind::Io, Some(code)) if is_link_met(code) => ErrorKind::Conflict.into(),
             (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
             (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
@@ -48,6 +49,11 @@ impl Error {
 fn is_link_met(code: i32) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
     cfg!(unix) && code == ELOOP
+}
+
+/// ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION: another handle keeps it to itself. They have no `std::io::ErrorKind`.
+fn is_held_by_others(code: i32) -> bool {
+    cfg!(windows) && matches!(code, 32 | 33)
 }
 
 /// EMFILE and ENFILE have no `std::io::ErrorKind`; both mean that the process or the machine is out of descriptors.

@@ -1,6 +1,6 @@
 //! Making directories.
 //!
-//! May touch: `permit`, `resolve`.
+//! May touch: `permit`, `resolve`, `change`.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::access::{Access, Operation};
+use crate::change;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{check_creatable, contradiction, io, slot};
 use crate::path::relative::RelPath;
@@ -35,7 +36,7 @@ fn create_in(slot: &Slot, receipt: &mut Receipt) -> Result<()> {
     }
     check_creatable(slot)?;
     receipt.commit()?;
-    slot.dir.create_dir(&slot.name).map_err(io)
+    change::create_dir(&slot.dir, &slot.name).map_err(io)
 }
 
 /// The directory and the missing ones above it. What is there already is walked to as always; below the first missing name nothing can be
@@ -130,7 +131,7 @@ fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsSt
         let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact, only_file: false };
         check_creatable(&slot)?;
         receipt.commit()?;
-        match slot.dir.create_dir(name) {
+        match change::create_dir(&slot.dir, name) {
             // Somebody else wanted it as well.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => made.map_err(io)?,

@@ -18,7 +18,7 @@ use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::step::{self, Entered, Seen};
-use crate::resolve::{Slot, Want, again};
+use crate::resolve::{Slot, Want, again, names};
 use crate::root::Place;
 use crate::rule::{Level, is_reserved};
 
@@ -28,7 +28,7 @@ pub(crate) fn remove_file(place: Place, path: RelPath) -> Result<()> {
             return Err(ErrorKind::IsADirectory.into());
         }
         receipt.commit()?;
-        slot.dir.remove_file(&slot.name).map_err(io)
+        change::remove_file(&slot.dir, &slot.name).map_err(io)
     })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn remove_dir(place: Place, path: RelPath) -> Result<()> {
             return Err(ErrorKind::NotADirectory.into());
         }
         receipt.commit()?;
-        slot.dir.remove_dir(&slot.name).map_err(io)
+        change::remove_dir(&slot.dir, &slot.name).map_err(io)
     })
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn remove_dir_all(place: Place, path: RelPath) -> Result<()> {
     remove(place, path, Operation::RemoveDirAll, |slot, receipt, seen| {
         if seen.metadata.is_symlink() {
             receipt.commit()?;
-            return slot.dir.remove_file(&slot.name).map_err(io);
+            return change::remove_file(&slot.dir, &slot.name).map_err(io);
         }
         if !seen.metadata.is_dir() {
             return Err(ErrorKind::NotADirectory.into());
@@ -67,7 +67,7 @@ pub(crate) fn judge_tree(slot: &Slot, authority: &Authority) -> Result<()> {
 /// Whether a directory has entries, as far as that may be seen: the operation itself need not list it.
 pub(crate) fn look_if_empty(slot: &Slot) -> Result<()> {
     let Ok(Entered::Dir(dir)) = step::enter(&slot.dir, &slot.name) else { return Ok(()) };
-    let is_empty = dir.entries().map_or(true, |mut entries| entries.next().is_none());
+    let is_empty = names::list(&dir).map_or(true, |mut names| names.next().is_none());
     if is_empty { Ok(()) } else { Err(ErrorKind::NotEmpty.into()) }
 }
 
@@ -145,10 +145,12 @@ impl Doomed<'_> {
                         return Err(ErrorKind::Limit.into());
                     }
                 }
-                Step::Leave { dir, name, .. } => dir.remove_dir(&name).map_err(io)?,
+                Step::Leave { dir, name, .. } => change::remove_dir(&dir, &name).map_err(io)?,
             }
         }
-        self.slot.dir.remove_dir(&self.slot.name).map_err(io)
+        // A directory that is held is not removed on Windows.
+        drop(descent);
+        change::remove_dir(&self.slot.dir, &self.slot.name).map_err(io)
     }
 
     fn descend(&self) -> Result<Descent<Level>> {

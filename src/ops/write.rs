@@ -77,6 +77,12 @@ pub(crate) fn replace(
     };
     let mut temp = Temp::new(&slot.dir).map_err(io)?;
     fill(old.as_mut().map(|(file, _)| file), temp.file())?;
+    // Windows may not replace what is open. Elsewhere it is held to the end, so that its number is not given to another file meanwhile.
+    #[cfg(windows)]
+    let metadata = old.map(|(_, metadata)| metadata);
+    #[cfg(windows)]
+    let metadata = metadata.as_ref();
+    #[cfg(not(windows))]
     let metadata = old.as_ref().map(|(_, metadata)| metadata);
     temp.finish(metadata.or(like)).map_err(io)?;
     // Other processes with roots of ours stand in no queue of this one, but wait here.
@@ -238,7 +244,7 @@ fn append_in(slot: &Slot, receipt: &mut Receipt, contents: &[u8]) -> Result<()> 
     // What did not fit is taken back, so that the next try does not add it twice; unless somebody else has added something behind it.
     let is_ours = || file.metadata().is_ok_and(|now| now.len() == before.saturating_add(written));
     if outcome.is_err() && is_ours() {
-        let _ = if seen.is_some() { file.set_len(before) } else { slot.dir.remove_file(&slot.name) };
+        let _ = if seen.is_some() { file.set_len(before) } else { change::remove_file(&slot.dir, &slot.name) };
     }
     outcome.map_err(io)
 }

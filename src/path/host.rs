@@ -2,6 +2,7 @@
 //!
 //! May touch: `style`, `relative`, the error details. No I/O; nothing here opens anything (TEXT-ROUTES-ONLY).
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,7 @@ impl HostPath {
             return path.has_root().then(|| Self { anchor: Anchor::Slash, rest: RelPath::from_disk(path), style });
         }
         let text = path.to_str()?;
-        let text = text.strip_prefix(r"\\?\").filter(|rest| !rest.starts_with("UNC\\")).unwrap_or(text);
-        Self::parse(text, style).ok().flatten()
+        Self::parse(&of_verbatim(text), style).ok().flatten()
     }
 
     /// The absolute path of names that a URI spelled: behind `/`, or behind a drive.
@@ -102,6 +102,17 @@ impl HostPath {
 
     pub(crate) fn depth(&self) -> usize {
         self.rest.depth()
+    }
+}
+
+/// A verbatim Windows path (`\\?\C:\x`, `\\?\UNC\server\share\x`) as it is otherwise written.
+fn of_verbatim(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix(r"\\?\") {
+        None => Cow::Borrowed(text),
+        Some(rest) => match rest.strip_prefix(r"UNC\") {
+            None => Cow::Borrowed(rest),
+            Some(share) => Cow::Owned(format!(r"\\{share}")),
+        },
     }
 }
 
@@ -199,6 +210,20 @@ mod tests {
         assert!(matches!(HostPath::parse("a/b", PathStyle::Windows), Ok(None)));
         assert!(matches!(HostPath::parse(r"C:\a", PathStyle::Unix), Ok(None)));
         assert!(matches!(HostPath::parse(r"1:\a", PathStyle::Windows), Ok(None)), "no drive, and no name either");
+    }
+
+    /// Catches: the system's own form of a share that is no path of any root, and callers that are let in by such a form.
+    #[test]
+    fn verbatim_paths_of_the_system_are_the_plain_ones() {
+        for (verbatim, plain) in [
+            (r"\\?\C:\a\b", r"C:\a\b"),
+            (r"\\?\UNC\server\share\d", r"\\server\share\d"),
+            (r"C:\a", r"C:\a"),
+            (r"\\s\t", r"\\s\t"),
+        ] {
+            assert_eq!(of_verbatim(verbatim), plain);
+            assert!(verbatim == plain || HostPath::parse(verbatim, PathStyle::Windows).is_err());
+        }
     }
 
     /// Catches: names from the disk that are read as text of ours, and a form that is not seen through.

@@ -1,5 +1,6 @@
 //! Laws of parsing, over generated texts and both path styles.
 
+#[cfg(unix)]
 use std::ffi::OsStr;
 
 use proptest::prelude::*;
@@ -50,7 +51,8 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn style() -> impl Strategy<Value = PathStyle> {
-    prop::sample::select(vec![PathStyle::Unix, PathStyle::Windows])
+    // What is joined is taken apart by the rules of where it runs, and on Windows those have no Unix names.
+    prop::sample::select(if cfg!(windows) { vec![PathStyle::Windows] } else { vec![PathStyle::Unix, PathStyle::Windows] })
 }
 
 fn same(a: &RelPath, b: &RelPath) -> bool {
@@ -117,8 +119,10 @@ proptest! {
     /// TEXT-ROUTES-ONLY: below a prefix means the prefix joined with the rest, so nothing beside it matches.
     #[test]
     fn below_is_the_inverse_of_join(prefix in "(/[a-c]{1,2}){1,3}", rest in text()) {
-        let prefix = HostPath::parse(&prefix, PathStyle::Unix).unwrap().unwrap();
-        let Ok(rest) = RelPath::parse(&rest, PathStyle::Unix) else { return Ok(()) };
+        let style = PathStyle::host();
+        let prefix = if cfg!(windows) { format!("C:{prefix}") } else { prefix };
+        let prefix = HostPath::parse(&prefix, style).unwrap().unwrap();
+        let Ok(rest) = RelPath::parse(&rest, style) else { return Ok(()) };
         let below = prefix.join(&rest).below(&prefix).unwrap();
         prop_assert!(same(&below, &rest) || rest.is_empty());
     }

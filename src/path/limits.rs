@@ -3,10 +3,12 @@
 //! Catches: a limit that is off by one, one that is asked of one length only, and one that is asked of another text than the one that counts.
 
 use crate::error::Detail;
+#[cfg(unix)]
+use crate::path::NAME_LIMIT;
 use crate::path::location::Location;
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
-use crate::path::{NAME_LIMIT, PATH_LIMIT, file_uri, uri};
+use crate::path::{PATH_LIMIT, file_uri, uri};
 
 const UNIX: PathStyle = PathStyle::Unix;
 const LONG: Detail = Detail::PathTooLong { limit: PATH_LIMIT };

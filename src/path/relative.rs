@@ -79,8 +79,19 @@ impl RelPath {
             }
         }
         let bytes = text.as_os_str().as_encoded_bytes();
-        path.must_be_dir |= path.joined.is_empty() || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+        let slash = |bytes: &[u8]| bytes.last().is_some_and(|last| std::path::is_separator(char::from(*last)));
+        path.must_be_dir |= path.joined.is_empty() || slash(bytes) || bytes.strip_suffix(b".").is_some_and(slash);
         path
+    }
+
+    /// Reads the text of a link that is relative. `None`: on Windows, one that names a drive, a stream or a device.
+    pub(crate) fn of_link(text: &Path, style: PathStyle) -> Option<Self> {
+        let is_name = |component| match component {
+            Component::Prefix(_) | Component::RootDir => false,
+            Component::CurDir | Component::ParentDir => true,
+            Component::Normal(name) => style.check_os_name(name).is_ok(),
+        };
+        text.components().all(is_name).then(|| Self::from_disk(text))
     }
 
     /// One name from a listing.
@@ -266,6 +277,21 @@ pub(crate) fn may_fold(text: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Catches: on Windows, a link's text that names a stream, a device, or a place on a drive, taken for names below the root.
+    #[test]
+    fn a_link_names_what_a_caller_could() {
+        let read = |text: &str, style| RelPath::of_link(Path::new(text), style).map(|path| path.as_os_str().to_owned());
+        for text in ["a/NUL", "f:stream", "f::$DATA", "a./b", "b /c", "../con.txt"] {
+            assert_eq!(read(text, PathStyle::Windows), None, "{text}");
+            assert_eq!(read(text, PathStyle::Unix).is_some(), cfg!(unix) || !text.contains(':'), "{text}");
+        }
+        assert_eq!(read("../a/./b", PathStyle::Windows).unwrap(), "../a/b");
+        #[cfg(windows)]
+        for text in ["C:a", "C:", r"\a", r"C:\a", r"\\server\share"] {
+            assert_eq!(read(text, PathStyle::Windows), None, "{text}");
+        }
+    }
 
     fn parse(text: &str) -> RelPath {
         RelPath::parse(text, PathStyle::Unix).unwrap()

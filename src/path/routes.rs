@@ -155,6 +155,7 @@ impl Tree {
     }
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -176,7 +177,6 @@ mod tests {
     const AS_IT_IS: Same = Same::AsItIs(PathStyle::Unix);
 
     /// Catches: a look at every root for each path.
-    #[cfg(unix)]
     #[test]
     fn few_of_a_thousand_roots_are_looked_at() {
         let all = (0..1000).map(|index| route(&format!("r{index}"), &format!("/srv/all/r{index}"), Region::default()));

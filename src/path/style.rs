@@ -42,6 +42,16 @@ impl PathStyle {
         Ok(())
     }
 
+    /// Whether this platform takes `name`, one from the disk, for exactly this name. One that is made by ways that Windows itself has no
+    /// words for is listed, and nothing is done to it.
+    pub(crate) fn check_os_name(self, name: &OsStr) -> Result<(), std::io::ErrorKind> {
+        let is_plain = match self {
+            PathStyle::Unix => true,
+            PathStyle::Windows => name.to_str().is_some_and(|name| !name.is_empty() && is_windows_name(name)),
+        };
+        if is_plain { Ok(()) } else { Err(std::io::ErrorKind::InvalidFilename) }
+    }
+
     /// Whether two names of the operator's and a caller's text are one. On Windows names that differ in case only are.
     pub(crate) fn same_name(self, a: &str, b: &str) -> bool {
         a == b || (self == PathStyle::Windows && a.to_lowercase() == b.to_lowercase())
@@ -130,6 +140,19 @@ mod tests {
         }
         for name in ["null", "com", "com10", "console", "a.b", " a", "naïve.txt", "LPTx"] {
             assert!(PathStyle::Windows.check_name(name).is_ok(), "{name:?}");
+        }
+    }
+
+    /// Catches: a stream, a device or a trimmed name that comes from a link or a listing, where no caller typed it.
+    #[test]
+    fn names_from_the_disk_are_taken_as_they_are_or_not_at_all() {
+        for name in ["NUL", "con.txt", "a:b", "a::$DATA", "a.", "a ", "a. .", "com\u{b9}", "a\\b", ""] {
+            let name = OsStr::new(name);
+            assert!(PathStyle::Windows.check_os_name(name).is_err(), "{name:?}");
+            assert!(PathStyle::Unix.check_os_name(name).is_ok(), "{name:?}");
+        }
+        for name in ["a", ".env", "GIT~1", "caf\u{e9}", " a"] {
+            assert!(PathStyle::Windows.check_os_name(OsStr::new(name)).is_ok(), "{name:?}");
         }
     }
 

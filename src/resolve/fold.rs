@@ -8,6 +8,7 @@ use std::io;
 use cap_std::fs::Dir;
 
 use crate::path::style::folded;
+use crate::resolve::names;
 
 /// Most entries that are looked at for one name.
 const ENTRY_LIMIT: usize = 10_000;
@@ -23,14 +24,14 @@ pub(super) enum Fold {
 /// is too large to be searched, has nothing. Any other failure is one: taken for nothing, it would give a file a second name.
 pub(super) fn find(dir: &Dir, name: &OsStr) -> io::Result<Fold> {
     let Some(name) = name.to_str() else { return Ok(Fold::Nothing) };
-    let entries = match dir.entries() {
+    let names = match names::list(dir) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Fold::Nothing),
-        entries => entries?,
+        names => names?,
     };
     let wanted = folded(name);
     let mut found = Fold::Nothing;
-    for (number, entry) in entries.enumerate() {
-        let entry = entry?.file_name();
+    for (number, entry) in names.enumerate() {
+        let entry = entry?;
         if number == ENTRY_LIMIT {
             return Ok(Fold::Nothing);
         }

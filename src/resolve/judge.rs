@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::error::ErrorKind;
 use crate::path::relative::{RelPath, Step};
 use crate::root::Place;
-use crate::rule::{Level, Rules, is_reserved, may_alias};
+use crate::rule::{Level, Rules, is_reserved, may_alias, may_be_short_for_reserved};
 
 /// Is asked about every name before the name is opened, and told when the walk goes back.
 pub(crate) trait Judge {
@@ -122,7 +122,7 @@ impl Judge for RuleJudge<'_> {
     }
 
     fn is_exact(&self, name: &OsStr) -> bool {
-        !self.is_empty() && may_alias(name)
+        (!self.is_empty() && may_alias(name)) || (cfg!(windows) && may_be_short_for_reserved(name))
     }
 
     fn level(&self) -> Level {
@@ -307,6 +307,8 @@ mod tests {
             ((true, true), (false, false), (false, false))
         );
         assert!(!NoRules.is_exact(name("caf\u{e9}")));
+        // What may be the alias of a temporary file is one on Windows alone.
+        assert_eq!(exact(&free, "CAP-RO~1.TMP"), (cfg!(windows), cfg!(windows)));
     }
 
     /// Catches: names that are kept after they were left, and a judge that is not asked any more once it is traced.

@@ -11,6 +11,8 @@
 //! the authority had not been taken back when the handle was complete. Later changes of names do not move the handle.
 
 pub(crate) mod fold;
+#[cfg(windows)]
+pub(crate) mod joined;
 mod judge;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -35,6 +37,7 @@ use crate::explain::Resolver;
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::relative::{RelPath, Step};
+use crate::path::style::PathStyle;
 use crate::permit::{Permit, Receipt};
 use crate::root::{Floor, Place, Start};
 use crate::rule::Level;
@@ -246,8 +249,9 @@ pub(crate) fn check_names(place: &Place, names: u64) -> Result<(), ErrorKind> {
 
 /// A link's text is shown only if it stays inside by text; anything else would tell about the host (ONE-MOUTH).
 fn check_link_text(text: &std::path::Path, depth: Option<usize>) -> Result<(), Error> {
-    let path = RelPath::from_disk(text);
-    if text.has_root() || path.climbs_above(depth.unwrap_or(0)) {
+    let path =
+        RelPath::of_link(text, PathStyle::host()).filter(|path| !text.has_root() && !path.climbs_above(depth.unwrap_or(0)));
+    if path.is_none() {
         return Err(Error::detailed(ErrorKind::OutsideRoots, Detail::LinkTextLeavesRoot));
     }
     Ok(())
@@ -268,7 +272,13 @@ pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, identity: Iden
     step::on_kernel_file_system(file).map_err(|error| Error::from_io(&error))
 }
 
+/// Where no call of ours tells of a file system, it is not opened either; but here no kernel makes up files that look like regular ones.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_kernel_file(_: &Place, _: &std::fs::File, _: Identity) -> Result<bool, Error> {
-    Ok(false)
+pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, identity: Identity) -> Result<bool, Error> {
+    if cfg!(any(windows, target_vendor = "apple"))
+        || place.root().held().is_some_and(|held| held.identity.device == identity.device)
+    {
+        return Ok(false);
+    }
+    step::on_kernel_file_system(file).map_err(|error| Error::from_io(&error))
 }

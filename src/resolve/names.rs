@@ -2,13 +2,25 @@
 //!
 //! May touch: one held directory.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
 use crate::metadata::FileType;
+
+/// The names alone.
+#[cfg(not(windows))]
+pub(crate) fn list(dir: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    dir.entries().map(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())))
+}
+
+/// The names alone.
+#[cfg(windows)]
+pub(crate) fn list(dir: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    super::joined::list(dir).map(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())))
+}
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Names;
@@ -82,11 +94,20 @@ mod linux {
 mod portable {
     use super::*;
 
+    #[cfg(not(windows))]
     pub(crate) struct Names(cap_std::fs::ReadDir);
+    #[cfg(windows)]
+    pub(crate) struct Names(std::fs::ReadDir);
 
     impl Names {
+        #[cfg(not(windows))]
         pub(crate) fn of(dir: Arc<Dir>, _: Vec<u8>) -> io::Result<Self> {
             dir.entries().map(Self)
+        }
+
+        #[cfg(windows)]
+        pub(crate) fn of(dir: Arc<Dir>, _: Vec<u8>) -> io::Result<Self> {
+            crate::resolve::joined::list(&dir).map(Self)
         }
 
         pub(crate) fn more(&mut self, mut each: impl FnMut(&OsStr, Option<FileType>)) -> io::Result<bool> {

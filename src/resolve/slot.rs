@@ -13,6 +13,7 @@ use crate::identity::Identity;
 use crate::path::relative::may_fold;
 use crate::queue::Key;
 use crate::resolve::fold::{self, Fold};
+use crate::resolve::names;
 use crate::resolve::step::{self, Seen};
 use crate::rule::Level;
 
@@ -72,8 +73,8 @@ fn if_there(dir: &Dir, name: &OsStr) -> Result<Option<Seen>, Error> {
 
 /// Whether the directory's listing holds exactly these bytes: what disks that fold or trim names do not hide.
 pub(crate) fn holds_exactly(dir: &Dir, name: &OsStr) -> io::Result<bool> {
-    for entry in dir.entries()? {
-        if entry?.file_name() == name {
+    for held in names::list(dir)? {
+        if held? == name {
             return Ok(true);
         }
     }

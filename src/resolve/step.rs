@@ -44,7 +44,9 @@ pub(crate) use linux::{
     create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of,
 };
 #[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{create_file, enter, enter_to_list, open, open_dir_at, open_to_list, reenter, see};
+pub(crate) use portable::{
+    create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see,
+};
 
 #[cfg(target_os = "linux")]
 use linux::open_to_write;
@@ -52,8 +54,15 @@ use linux::open_to_write;
 use portable::open_to_write;
 
 /// The directory once more, open for reading: for what is done by handle and not with a search handle, such as a lock or a sync.
+#[cfg(not(windows))]
 pub(crate) fn open_dir(dir: &Dir) -> io::Result<std::fs::File> {
     uninterrupted(|| dir.open(".")).map(cap_std::fs::File::into_std)
+}
+
+/// Handles of directories are open for reading there.
+#[cfg(windows)]
+pub(crate) fn open_dir(dir: &Dir) -> io::Result<std::fs::File> {
+    dir.try_clone().map(Dir::into_std_file)
 }
 
 /// Again, as long as a signal comes between (EINTR, open(2)).
@@ -263,21 +272,33 @@ mod portable {
     use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
     use cap_std::fs::OpenOptions;
 
+    use crate::path::style::PathStyle;
+
     use super::*;
 
+    /// Streams, devices and names that would be trimmed are no names of a directory. What a caller typed was judged before; links and
+    /// listings have them.
+    fn plain(name: &OsStr) -> io::Result<&OsStr> {
+        PathStyle::host().check_os_name(name)?;
+        Ok(name)
+    }
+
     pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<std::fs::File> {
+        let name = plain(name)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
         uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
     }
 
     pub(super) fn open_to_write(dir: &Dir, name: &OsStr, append: bool) -> io::Result<std::fs::File> {
+        let name = plain(name)?;
         let mut options = OpenOptions::new();
         options.write(true).append(append).follow(FollowSymlinks::No).nonblock(true);
         uninterrupted(|| dir.open_with(name, &options)).map(cap_std::fs::File::into_std)
     }
 
     pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
+        let name = plain(name)?;
         for _ in 0..RETRIES {
             let refusal = match dir.open_dir_nofollow(name) {
                 Ok(dir) => return Ok(Entered::Dir(dir)),
@@ -302,7 +323,22 @@ mod portable {
         Ok(())
     }
 
+    /// By the name in statfs(2).
+    #[cfg(target_os = "freebsd")]
+    pub(crate) fn on_kernel_file_system(file: &std::fs::File) -> io::Result<bool> {
+        const MADE_UP: [&[u8]; 6] = [b"procfs", b"linprocfs", b"linsysfs", b"devfs", b"fdescfs", b"mqueuefs"];
+        let name = rustix::fs::fstatfs(file)?.f_fstypename;
+        let name = name.iter().map(|byte| byte.to_ne_bytes()[0]).take_while(|byte| *byte != 0);
+        Ok(MADE_UP.iter().any(|known| known.iter().copied().eq(name.clone())))
+    }
+
+    #[cfg(not(target_os = "freebsd"))]
+    pub(crate) fn on_kernel_file_system(_: &std::fs::File) -> io::Result<bool> {
+        Ok(true)
+    }
+
     pub(crate) fn open(dir: &Dir, name: &OsStr) -> io::Result<Opened> {
+        let name = plain(name)?;
         for _ in 0..RETRIES {
             // Looked at first: here a device would be opened by its name alone.
             let seen = see(dir, name)?;
@@ -348,6 +384,7 @@ mod portable {
     }
 
     pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
+        let name = plain(name)?;
         for _ in 0..RETRIES {
             let metadata = dir.symlink_metadata(name)?;
             if !metadata.is_symlink() {

@@ -15,6 +15,7 @@ use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::host::HostPath;
 use crate::path::relative::{RelPath, Step, may_fold};
+use crate::path::style::PathStyle;
 use crate::resolve::fold::{self, Fold};
 use crate::resolve::judge::{Judge, NoRules};
 use crate::resolve::slot::{self, Slot, Spot};
@@ -273,7 +274,7 @@ impl<J: Judge> Walk<'_, J> {
             self.restart()?;
             target
         } else {
-            RelPath::from_disk(text)
+            RelPath::of_link(text, PathStyle::host()).ok_or(ErrorKind::OutsideRoots)?
         };
         if self.todo.is_empty() {
             self.must_be_dir |= target.must_be_dir();
@@ -322,10 +323,13 @@ impl<J: Judge> Walk<'_, J> {
 /// A dot at the end is looked up in the directory before it, which has to be searchable for that.
 fn ends_with_dot(text: &Path) -> bool {
     let mut text = text.as_os_str().as_encoded_bytes();
-    while let Some(rest) = text.strip_suffix(b"/") {
+    let is_slash = |byte: &u8| std::path::is_separator(char::from(*byte));
+    while let Some((last, rest)) = text.split_last()
+        && is_slash(last)
+    {
         text = rest;
     }
-    text.ends_with(b"/.")
+    text.strip_suffix(b".").and_then(<[u8]>::last).is_some_and(is_slash)
 }
 
 #[cfg(unix)]
@@ -333,7 +337,6 @@ fn ends_with_dot(text: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::access::Access;
-    use crate::path::style::PathStyle;
     use crate::rule::Level;
     use std::os::unix::fs::symlink;
 

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, OpenOptions};
 
 use super::queue::Sink;
@@ -32,7 +32,7 @@ impl Place {
         let shown = cap_roots::escape(&path.to_string_lossy());
         let told = |what: &str| format!("audit file {shown}: {what}");
         // A slash behind it would be lost, and with it what was meant.
-        let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let slash = path.as_os_str().as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)));
         let (Some(parent), Some(name), false) = (path.parent(), path.file_name(), slash) else {
             return Err(told("this is a directory's name; give the name of a file in it"));
         };
@@ -62,26 +62,15 @@ impl Place {
             Ok(found) if found.is_symlink() => io::Error::new(io::ErrorKind::InvalidInput, "it is a symbolic link"),
             _ => error,
         })?;
-        let file = file.into_std();
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a directory, pipe or device"));
         }
-        if names(&metadata) > 1 {
+        if metadata.nlink() > 1 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has more than one name on the disk"));
         }
-        Ok(file)
+        Ok(file.into_std())
     }
-}
-
-#[cfg(unix)]
-fn names(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata)
-}
-
-#[cfg(not(unix))]
-fn names(_: &std::fs::Metadata) -> u64 {
-    1
 }
 
 /// The open file.
@@ -161,7 +150,7 @@ impl AuditFile {
 impl Sink for AuditFile {
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         // Deleted, and nobody said so: what is written to it could not be read by anybody.
-        let anew = (names(&self.file.metadata()?) == 0).then(|| [&self.header("reopen"), lines].concat());
+        let anew = (cap_std::fs::Metadata::from_file(&self.file)?.nlink() == 0).then(|| [&self.header("reopen"), lines].concat());
         if anew.is_some() {
             self.reopen()?;
         }

@@ -75,6 +75,7 @@ impl Audit {
     }
 
     /// Goes on in the file that has the name now.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "asked for by a signal"))]
     pub(crate) fn reopen(&self) {
         if let Some(queue) = &self.0 {
             queue.reopen();

@@ -110,6 +110,7 @@ impl Queue {
     }
 
     /// Asks for the file by its name anew; what is queued goes to it or to the one before.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "asked for by a signal"))]
     pub(super) fn reopen(&self) {
         self.state().reopen = true;
         self.changed.notify_all();

@@ -58,6 +58,8 @@ fn what_is_declined_ends_the_call() {
 }
 
 /// Catches: a name that makes a line of another file, and a URI in its place that leads nowhere.
+// Windows has no names with a colon.
+#[cfg(unix)]
 #[test]
 fn a_name_forges_no_line_and_leads_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +106,8 @@ fn notes_say_what_is_so() {
 #[test]
 fn whoever_helps_the_answers_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    for number in 0..120 {
+    // Under wine each listing takes milliseconds.
+    for number in 0..if cfg!(windows) { 20 } else { 120 } {
         let dir = folder.path().join(format!("d{}", number % 7));
         fs::create_dir_all(&dir).unwrap();
         let content = match number % 5 {
@@ -114,6 +117,7 @@ fn whoever_helps_the_answers_are_the_same() {
             _ => "hay\n".to_owned(),
         };
         fs::write(dir.join(format!("{number:03}")), content).unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink("nowhere", dir.join(format!("{number:03}-link"))).unwrap();
         fs::write(dir.join(format!("{number:03}.out")), "needle").unwrap();
     }
