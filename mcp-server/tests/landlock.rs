@@ -4,7 +4,7 @@
 //! A pipe that is to be renamed tells: the library does it, and the kernel refuses it to a process that is fenced in.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "tests build trees by path")]
 
 mod support;
