@@ -107,6 +107,7 @@ fn each_way_of_serving_is_fenced_in() {
                 answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
             });
             assert_eq!(last.starts_with("os-denied: "), fenced, "{last}");
+            client.end();
             let log = fs::read_to_string(place.at("log/audit")).unwrap();
             assert!(
                 log.lines().filter(|line| line.contains("\"event\":\"call\"") || line.contains("\"answer\"")).count() > 0,
@@ -126,6 +127,8 @@ fn each_way_of_serving_is_fenced_in() {
             }
         }
         assert_eq!(threads_are_fenced(server.pid()), fenced);
+        server.terminate();
+        server.ended();
     }
 }
 

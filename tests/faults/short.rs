@@ -8,7 +8,7 @@ use std::process::Command;
 use cap_roots_oracle::needs;
 use libtest_mimic::{Failed, Trial};
 
-use crate::laws::{picture, tree};
+use crate::planted::{picture, tree};
 use crate::{WAYS, child, inject};
 
 /// What moves content.

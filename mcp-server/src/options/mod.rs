@@ -3,6 +3,7 @@
 mod grant;
 mod http;
 mod misuse;
+mod modes;
 mod walks;
 
 use std::ffi::OsString;
@@ -18,6 +19,8 @@ use crate::http::Terms;
 pub(crate) use grant::Grant;
 use grant::{named, rule};
 use http::HttpOptions;
+pub(crate) use modes::LogFormat;
+use modes::{ClientRoots, Color, Landlock, Protect};
 pub(crate) use walks::Walks;
 
 /// A filesystem MCP server that is really confined.
@@ -169,94 +172,11 @@ create_directory, move_file, copy_file, delete_file, delete_directory.
 A directory that is missing, or is a file, is reported and does not stop the others; one that is given twice is served once.
 Logs go to standard error (RUST_LOG=debug for more).";
 
-/// When there are colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Color {
-    /// On a terminal
-    Auto,
-    /// Also in a pipe
-    Always,
-    /// Not at all
-    Never,
-}
-
 /// Any operation of the library, by its name.
 fn operation() -> impl TypedValueParser<Value = Operation> {
     PossibleValuesParser::new(Operation::ALL.iter().map(|operation| operation.name())).try_map(|name| {
         Operation::ALL.iter().copied().find(|operation| operation.name() == name).ok_or("there is no such operation")
     })
-}
-
-/// Rules that come with the program: [`config::Protect`], as it is written on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Protect {
-    /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only
-    Default,
-    /// No such rules
-    None,
-}
-
-impl From<Protect> for config::Protect {
-    fn from(protect: Protect) -> Self {
-        match protect {
-            Protect::Default => Self::Default,
-            Protect::None => Self::None,
-        }
-    }
-}
-
-/// What a client's roots count for: [`config::ClientRoots`], as it is written on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ClientRoots {
-    /// The client is not asked
-    Off,
-    /// Its roots narrow what is served to it; one that has roots, and none in a served directory, reaches nothing
-    Narrow,
-    /// Without DIR, its roots are served read-write; with DIR, they narrow
-    Trust,
-    /// Without DIR, its roots are served read-only; with DIR, they narrow
-    TrustRead,
-}
-
-impl From<ClientRoots> for config::ClientRoots {
-    fn from(roots: ClientRoots) -> Self {
-        match roots {
-            ClientRoots::Off => Self::Off,
-            ClientRoots::Narrow => Self::Narrow,
-            ClientRoots::Trust => Self::Trust,
-            ClientRoots::TrustRead => Self::TrustRead,
-        }
-    }
-}
-
-/// Whether the kernel fences the process in: [`config::Landlock`], as it is written on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Landlock {
-    /// As far as this kernel can; not where the roots of clients are grants
-    Auto,
-    /// Fully, or the server does not start
-    Require,
-    /// Not at all
-    Off,
-}
-
-impl From<Landlock> for config::Landlock {
-    fn from(landlock: Landlock) -> Self {
-        match landlock {
-            Landlock::Auto => Self::Auto,
-            Landlock::Require => Self::Require,
-            Landlock::Off => Self::Off,
-        }
-    }
-}
-
-/// How a line of the logs looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people
-    Text,
-    /// One JSON object a line
-    Json,
 }
 
 impl Options {
