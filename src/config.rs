@@ -45,6 +45,7 @@
 mod error;
 mod expiry;
 mod file;
+mod modes;
 mod read;
 
 use std::fmt;
@@ -58,6 +59,7 @@ use schemars::Schema;
 use schemars::transform::{RecursiveTransform, Transform};
 
 pub use error::{ConfigError, Place};
+pub use modes::{ClientRoots, Landlock, Protect};
 
 use crate::access::Access;
 use crate::ambient;
@@ -321,65 +323,6 @@ impl fmt::Debug for RootConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootConfig").field("name", &self.name).field("access", &self.access).finish_non_exhaustive()
     }
-}
-
-/// Rules that come with the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Protect {
-    /// .git, .mcp.json, .vscode/mcp.json, .cursor and .claude, at any depth, are read-only.
-    #[default]
-    Default,
-    /// No such rules.
-    None,
-}
-
-/// Hooks and settings that other programs run or obey: whoever writes them gets further than the directories that were granted.
-const PROTECTED: &[(&str, Access)] = &[
-    ("**/.git", Access::Read),
-    ("**/.mcp.json", Access::Read),
-    ("**/.vscode/mcp.json", Access::Read),
-    ("**/.cursor", Access::Read),
-    ("**/.claude", Access::Read),
-];
-
-impl Protect {
-    /// The rules, for [`Builder::rule`].
-    #[must_use]
-    pub fn rules(self) -> &'static [(&'static str, Access)] {
-        match self {
-            Self::Default => PROTECTED,
-            Self::None => &[],
-        }
-    }
-}
-
-/// What the roots of a client count for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClientRoots {
-    /// Nothing: the client is not asked.
-    #[default]
-    Off,
-    /// They restrict what was granted.
-    Narrow,
-    /// Where no directory was granted, they are granted for reading and writing.
-    Trust,
-    /// Where no directory was granted, they are granted for reading.
-    TrustRead,
-}
-
-/// Whether the kernel fences the process in, by Landlock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Landlock {
-    /// As far as the kernel can.
-    #[default]
-    Auto,
-    /// Fully, or the program does not start.
-    Require,
-    /// Not at all.
-    Off,
 }
 
 /// Limits of work. What is not given is as by default.

@@ -36,7 +36,7 @@ pub(crate) fn content(byte: u8) -> Vec<u8> {
 pub(crate) const TIME: Duration = Duration::from_secs(1_000_000_000);
 
 /// An operation: what it answers, as text.
-type Operation = (&'static str, fn(&Roots) -> Result<String, Error>);
+pub(crate) type Operation = (&'static str, fn(&Roots) -> Result<String, Error>);
 
 fn done<T>(result: Result<T, Error>) -> Result<String, Error> {
     result.map(|_| String::new())

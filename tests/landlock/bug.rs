@@ -203,6 +203,31 @@ pub(crate) fn play() {
     println!("revoked: {}", roots.read_dir(".").unwrap_err().code());
 }
 
+/// A program of one page that needs nothing and ends well: `exit(0)` behind the two headers of elf(5).
+fn program() -> Vec<u8> {
+    let start: u64 = 0x40_0000;
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(16, 0);
+    for half in [2u16, 62] {
+        bytes.extend(half.to_le_bytes());
+    }
+    bytes.extend(1u32.to_le_bytes());
+    for word in [start + 120, 64, 0] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.extend(0u32.to_le_bytes());
+    for half in [64u16, 56, 1, 0, 0, 0] {
+        bytes.extend(half.to_le_bytes());
+    }
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend(5u32.to_le_bytes());
+    for word in [0, start, start, 129, 129, 0x1000] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.extend(b"\x31\xff\xb8\x3c\0\0\0\x0f\x05");
+    bytes
+}
+
 fn planted() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for dir in ["root", "out", "log"] {
@@ -216,6 +241,10 @@ fn planted() -> tempfile::TempDir {
     fs::create_dir(root.join("inner")).unwrap();
     symlink("../out/secret", root.join("escape")).unwrap();
     fs::copy("/bin/true", root.join("program")).unwrap();
+    if cfg!(target_arch = "x86_64") {
+        // Others need a loader, which is outside and refused in any case.
+        fs::write(root.join("program"), program()).unwrap();
+    }
     make_pipe(&root.join("pipe")).unwrap();
     folder
 }
@@ -260,24 +289,29 @@ pub(crate) fn is_kept_in(level: u32, access: &str) -> Result<(), Failed> {
             wrong.push(format!("{name}: {got}, and not {want}"));
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
     let fenced = level > 0;
-    assert_eq!(told("with two threads: ").contains("the process has 2 threads"), fenced, "{found:#?}");
-    assert_eq!(told("again: ").contains("unsupported: this process is fenced in by the kernel"), fenced, "{found:#?}");
     let gone = told("gone: ");
-    assert_eq!(gone.contains("root-absent: ") && gone.contains("to start the program anew"), fenced, "{gone}");
-    assert_eq!((told("narrowed: "), told("revoked: ")), ("true".to_owned(), "revoked".to_owned()));
-    assert_eq!(told("privileges: "), fenced.to_string());
     let status = told("status: ");
     let want = match level {
         0 => "None".to_owned(),
         level if level >= FULL => format!("Full {{ abi: {level} }}"),
         level => format!("Partial {{ abi: {level}, missing: {:?} }}", missing(level)),
     };
-    assert!(status.starts_with(&want), "{status}");
-    if level < FULL {
-        assert!(told("required: ").starts_with("unsupported: "), "{found:#?}");
+    for (what, holds) in [
+        ("two threads", told("with two threads: ").contains("the process has 2 threads") == fenced),
+        ("a grant afterwards", told("again: ").contains("unsupported: this process is fenced in by the kernel") == fenced),
+        ("a missing root", (gone.contains("root-absent: ") && gone.contains("to start the program anew")) == fenced),
+        ("narrowing", told("narrowed: ") == "true"),
+        ("revoking", told("revoked: ") == "revoked"),
+        ("privileges", told("privileges: ") == fenced.to_string()),
+        ("status", status.starts_with(&want)),
+        ("required", level >= FULL || told("required: ").starts_with("unsupported: ")),
+    ] {
+        if !holds {
+            wrong.push(what.to_owned());
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}\n{found:#?}");
     Ok(())
 }
 

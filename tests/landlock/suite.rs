@@ -13,7 +13,7 @@ use libtest_mimic::Failed;
 use crate::{LEVEL, PART, PLACE, child, level, planted, support, variable};
 
 /// All but the one that opens a root anew, which the fence refuses.
-fn operations() -> impl Iterator<Item = &'static (&'static str, fn(&Roots) -> Result<String, cap_roots::Error>)> {
+fn operations() -> impl Iterator<Item = &'static child::Operation> {
     child::OPERATIONS.iter().filter(|(name, _)| *name != "grant")
 }
 

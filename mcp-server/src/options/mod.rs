@@ -3,8 +3,8 @@
 mod grant;
 mod http;
 mod misuse;
+mod modes;
 mod walks;
-mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,9 +19,9 @@ use crate::http::Terms;
 pub(crate) use grant::Grant;
 use grant::{named, rule};
 use http::HttpOptions;
+pub(crate) use modes::LogFormat;
+use modes::{ClientRoots, Color, Landlock, Protect};
 pub(crate) use walks::Walks;
-pub(crate) use words::LogFormat;
-use words::{ClientRoots, Color, Landlock, Protect};
 
 /// A filesystem MCP server that is really confined.
 ///

@@ -1,6 +1,4 @@
-//! Options that take one of some words.
-//!
-//! May touch: nothing.
+//! Values of options that are one of few words.
 
 use cap_roots::config;
 use clap::ValueEnum;
