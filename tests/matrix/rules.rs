@@ -105,8 +105,7 @@ pub(crate) const RULES: [Rule; 17] = [
         reason: "a path that is . or ends in .. names no entry to remove, move or replace: refused before anything is touched",
         judge: |cell| {
             let what = ["remove", "rename", "copy a", "copy_replace it"].iter().any(|what| cell.call.name.starts_with(what));
-            let end = if cell.call.last == Last::Follow { &cell.led.end } else { &cell.named.end };
-            refused("invalid-path", what && matches!(end, End::Unnamed(_)))
+            refused("invalid-path", what && matches!(cell.named.end, End::Unnamed(_)))
         },
     },
     Rule {
