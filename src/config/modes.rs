@@ -25,7 +25,7 @@ const PROTECTED: &[(&str, Access)] = &[
 ];
 
 impl Protect {
-    /// The rules, for [`Builder::rule`].
+    /// The rules, for [`Builder::rule`](crate::Builder::rule).
     #[must_use]
     pub fn rules(self) -> &'static [(&'static str, Access)] {
         match self {
