@@ -99,6 +99,69 @@ fn error_text_is_written_in_one_file() {
     }
 }
 
+/// The rooms of the server that a file's code names: `crate::room`, and `crate::{room, other::thing}`.
+fn rooms_of(code: &str) -> BTreeSet<&str> {
+    let mut rooms = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let mut depth = 0;
+        let end = rest.find(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0
+        });
+        let list = rest.strip_prefix('{').and_then(|list| list.get(..end? - 1)).unwrap_or(rest);
+        let mut depth = 0;
+        let names = list.split(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            c == ',' && depth == 0
+        });
+        let names = if rest.starts_with('{') { names.collect() } else { vec![rest] };
+        for name in names {
+            let name = name.trim_start();
+            let end = name.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(name.len());
+            // A function of the top, or a type.
+            let is_room = end > 0 && !name[end..].starts_with(['(', '!']) && !name[end..].starts_with(char::is_alphanumeric);
+            rooms.extend(Some(&name[..end]).filter(|_| is_room));
+        }
+    }
+    rooms
+}
+
+/// Catches: a file of the server that reaches into a room that its first lines do not name.
+#[test]
+fn what_a_file_may_touch_is_said_at_its_top() {
+    assert_eq!(rooms_of("use crate::{a, b::{c, d}, E};\ncrate::f::g(crate::h())").into_iter().collect::<String>(), "abf");
+    let server = top().join("mcp-server/src");
+    let mut stack = vec![server.clone()];
+    let mut files = 0;
+    while let Some(path) = stack.pop() {
+        if path.is_dir() {
+            stack.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let name = path.strip_prefix(&server).unwrap();
+        // What starts it and what opens it to the fuzz targets may touch all.
+        if ["lib.rs", "main.rs", "internals.rs", "tests.rs"].iter().any(|all| name.ends_with(all)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let head: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        assert!(head.contains("May touch: "), "{}", name.display());
+        let code: Vec<&str> =
+            text.lines().take_while(|line| *line != "#[cfg(test)]").filter(|line| !line.trim().starts_with("//")).collect();
+        let code = code.join("\n");
+        let own = name.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
+        for room in rooms_of(&code).into_iter().filter(|room| *room != own && *room != "fail") {
+            assert!(
+                head.contains(&format!("`{room}`")) || head.contains(&format!("`{room}::")),
+                "{} touches {room}",
+                name.display()
+            );
+        }
+        files += 1;
+    }
+    assert!(files > 60, "{files}");
+}
+
 /// HANDLE-ONLY on Windows: what goes by path there is what SECURITY.md names, in one file, and no call of cap-std that would join paths by itself.
 #[test]
 fn on_windows_what_goes_by_path_is_in_one_file() {

@@ -1,6 +1,8 @@
 //! The arguments of a tool call: JSON from the client, read one by one with an error that names the argument.
 //!
 //! Unknown arguments are ignored, as clients of the reference server rely on. `null` counts as not given.
+//!
+//! May touch: nothing of the other rooms.
 
 use cap_roots::{Error, Result};
 use serde_json::{Map, Value};

@@ -1,6 +1,8 @@
 //! What the roots of clients count for (`--client-roots`): the operator's word, put into the adapter's terms.
 //!
 //! The protocol has deprecated roots. When it drops them, this file goes, and every call gets the operator's roots.
+//!
+//! May touch: `audit`, `settings`.
 
 use std::io::Write;
 use std::sync::Arc;

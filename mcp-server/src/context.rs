@@ -1,6 +1,6 @@
 //! What every call works with: its roots, the tools that there are, and what an answer may cost.
 //!
-//! May touch: `work`, the tools' table as a list, what `walk` keeps between calls.
+//! May touch: `audit`, `tools`, `work`, the tools' table as a list, what `walk` keeps between calls.
 
 use cap_roots::Roots;
 

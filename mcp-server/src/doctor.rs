@@ -1,6 +1,6 @@
 //! `--doctor`: what this kernel and the disk of each directory give, what is lost without it, and whether each directory can be served.
 //!
-//! May touch: the roots, without changing anything; what the kernel says of itself, through roots of its own.
+//! May touch: `once`, `screen`, `settings`, `start`, the roots, without changing anything; what the kernel says of itself, through roots of its own.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

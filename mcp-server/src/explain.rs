@@ -1,6 +1,6 @@
 //! `--explain`: how an operation on a path would be judged, by what, and what would come of it. For the operator, so host paths are told.
 //!
-//! May touch: the roots, without changing anything.
+//! May touch: `context`, `once`, `screen`, `start`, the roots, without changing anything.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

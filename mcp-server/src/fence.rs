@@ -1,7 +1,7 @@
 //! `--landlock`: the kernel keeps the whole process to what is served, beside what the library does.
 //!
-//! May touch: the roots and the directory of the audit log, as held directories; a socket of HTTP listens already. Raised before the first thread,
-//! since the kernel fences in one thread and those that it starts.
+//! May touch: `audit`, `settings`, `start`, the roots and the directory of the audit log, as held directories; a socket of HTTP listens already.
+//! Raised before the first thread, since the kernel fences in one thread and those that it starts.
 
 use std::fmt;
 use std::path::PathBuf;

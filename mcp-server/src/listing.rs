@@ -1,4 +1,6 @@
 //! Entries of a directory, and lines of them, up to the limits of an answer.
+//!
+//! May touch: `context`, `work`.
 
 use std::fmt::{self, Write as _};
 

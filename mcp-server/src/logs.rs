@@ -1,6 +1,6 @@
 //! The program's own logs, on standard error: how much by `RUST_LOG`, in which form by `--log-format`.
 //!
-//! May touch: nothing else. Whatever is told, one event is one line, and no character in it is a command to a terminal.
+//! May touch: `options`, and nothing else. Whatever is told, one event is one line, and no character in it is a command to a terminal.
 
 use std::io::{self, Write};
 

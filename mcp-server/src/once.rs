@@ -1,4 +1,6 @@
 //! Without a client: one call. For people, scripts and first tries.
+//!
+//! May touch: `context`, `output`, `server`, `shutdown`, `signals`, `tools`, `work`.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;

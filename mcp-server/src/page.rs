@@ -2,6 +2,8 @@
 //!
 //! Memory is bounded by the answer's limit plus one block, whatever the size of the file. A page never splits a character; text that
 //! is not UTF-8 is refused. Lines end at `\n`; the end of the last line of a page is not part of it (`\n`, and a `\r` before it).
+//!
+//! May touch: `work`.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 

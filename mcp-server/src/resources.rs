@@ -2,6 +2,8 @@
 //!
 //! A URI here names a root and a place in it and nothing else: host paths and `file:` URIs, which the tools take or explain, are no
 //! resources. What is read goes through the library like every tool call, so rules, access and confinement are the same.
+//!
+//! May touch: `context`, `listing`, `tools`, `work`.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

@@ -1,6 +1,6 @@
 //! For people at a terminal: words with a colour, and tables.
 //!
-//! May touch: standard output. Where that is no terminal, or `NO_COLOR` is set, anstream takes the colours out.
+//! May touch: `output`, standard output. Where that is no terminal, or `NO_COLOR` is set, anstream takes the colours out.
 
 use std::fmt::Display;
 use std::io::{self, Write};

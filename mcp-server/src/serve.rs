@@ -1,4 +1,6 @@
 //! The server at work: roots and settings to a transport, until the client leaves.
+//!
+//! May touch: `client_roots`, `context`, `fence`, `http`, `server`, `settings`, `shutdown`, `signals`, `start`, `stdio`, `turns`.
 
 use std::io::{self, IsTerminal};
 use std::pin::pin;

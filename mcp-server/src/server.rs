@@ -1,4 +1,6 @@
 //! The MCP side: requests in, answers out. Dual era as rmcp serves it: nothing here depends on a session.
+//!
+//! May touch: `audit`, `context`, `progress`, `resources`, `stdio`, `tools`, `turns`, `weight`, `work`.
 
 use std::future::Future;
 use std::pin::pin;

@@ -1,6 +1,8 @@
 //! The command line and the configuration file as one: everything else goes by this.
 //!
 //! The command line wins. What takes something away holds wherever it is said.
+//!
+//! May touch: `context`, `http`, `options`, `start`, `tools`, `walk`.
 
 mod same;
 

@@ -2,6 +2,8 @@
 //!
 //! A write beyond the limit on the size of files (`ulimit -f`) raises SIGXFSZ, which ends a process that does not expect it. Once somebody
 //! listens, the write fails instead, and the call is refused with a code.
+//!
+//! May touch: `audit`.
 
 use std::io;
 

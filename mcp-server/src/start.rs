@@ -1,4 +1,6 @@
 //! What the operator is told when the server starts: what was opened, what is missing, how a client is told to start it.
+//!
+//! May touch: `audit`, `context`, `fence`, `settings`.
 
 use std::io::{self, Write};
 use std::path::Path;

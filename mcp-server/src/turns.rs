@@ -1,6 +1,6 @@
 //! Whose turn it is: places for calls, so many for each root, so that a disk that hangs keeps the calls of its own root only.
 //!
-//! May touch: nothing of the disk. A root has a few places; long calls get half of them, and calls in several roots half of that, so that
+//! May touch: `work`, and nothing of the disk. A root has a few places; long calls get half of them, and calls in several roots half of that, so that
 //! there is a place for a short one whatever hangs. A call gets all its places at once or none: it holds none while it waits, and no two
 //! calls can wait for each other.
 //!

@@ -2,6 +2,8 @@
 //!
 //! Long loops ask between two steps. A step that blocks in the system (a network mount that hangs) cannot ask; the call is then
 //! answered without it, and its thread comes back when the system lets it go.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

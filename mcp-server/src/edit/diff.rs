@@ -1,4 +1,6 @@
 //! A change as a unified diff in a fenced block.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::time::Instant;
 

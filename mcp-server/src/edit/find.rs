@@ -1,6 +1,8 @@
 //! Where the old text of an edit is, and the line endings that its new text gets.
 //!
 //! A match never takes one half of a `\r\n`. Text is matched literally first; where that fails, with `\r\n` and `\n` taken as the same.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,4 +1,6 @@
 //! Why an old text is not in a file: the nearest line, and the first thing that differs there. Never the line itself.
+//!
+//! May touch: nothing of the other rooms.
 
 use memchr::{memchr_iter, memmem, memrchr};
 

@@ -3,6 +3,8 @@
 //! No input and no output. `find` finds what is replaced, `miss` says why nothing was found, `diff` shows what changed.
 //!
 //! Line endings and a byte order mark stay as the file has them: they are neither what an edit is matched by nor what it changes.
+//!
+//! May touch: `work`.
 
 mod diff;
 mod find;

@@ -1,6 +1,6 @@
 //! The search of one opened file for lines that match, into an answer that many files share.
 //!
-//! May touch: the file's handle, `work`. Which files are opened is the business of who calls it.
+//! May touch: `page`, the file's handle, `work`. Which files are opened is the business of who calls it.
 
 mod ahead;
 mod found;

@@ -1,6 +1,6 @@
 //! An opened file as the text that is searched: in blocks, until its call is stopped, with bounded lines.
 //!
-//! May touch: the file's handle, `work`. UTF-16 with a byte order mark is decoded, a UTF-8 byte order mark is left off; any other bytes
+//! May touch: `page`, the file's handle, `work`. UTF-16 with a byte order mark is decoded, a UTF-8 byte order mark is left off; any other bytes
 //! stay as they are. Memory is one block, whatever the file.
 
 use std::io::{self, Cursor, Read};

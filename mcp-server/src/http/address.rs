@@ -1,4 +1,6 @@
 //! Where to listen, and whether other machines can reach that. No name is looked up: what a name means could change, and with it who is served.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;

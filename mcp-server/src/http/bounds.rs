@@ -1,4 +1,6 @@
 //! How much of everything there may be: what one client leaves undone must not be at the cost of the others.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! The one way in: what is asked of every request before the protocol library sees it.
 //!
 //! The order: by which name, where, by whom, how, and only then a body is read. Whoever has no token learns nothing and costs little.
+//!
+//! May touch: `server`, `stdio`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

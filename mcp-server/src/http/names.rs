@@ -2,6 +2,8 @@
 //!
 //! A page of the web can have its own name lead to this machine (DNS rebinding); a browser then sends that name as `Host`. An address cannot
 //! be led elsewhere, so what stands in for the server are addresses, `localhost`, and the names that the operator gave.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::net::IpAddr;
 use std::str::FromStr;

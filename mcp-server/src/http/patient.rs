@@ -1,4 +1,6 @@
 //! A connection whose peer may take its time, but not for ever: who does not read its answer is not written to any longer.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::io;
 use std::pin::Pin;

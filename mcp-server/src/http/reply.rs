@@ -1,4 +1,6 @@
 //! What is answered before, or instead of, an answer of the protocol: short, and nothing of the request or the host in it.
+//!
+//! May touch: `stdio`.
 
 use std::convert::Infallible;
 use std::pin::Pin;

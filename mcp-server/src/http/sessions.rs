@@ -2,6 +2,8 @@
 //!
 //! A session that nobody asks ends by itself; clients that go without a word leave theirs behind. Where there are too many, the one that has
 //! been quiet for longest makes room, unless even that one was busy a moment ago.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! On which terms the server is reached, and what the operator is told of them.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;

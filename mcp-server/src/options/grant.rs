@@ -1,4 +1,6 @@
 //! Directories and rules as they are written on the command line.
+//!
+//! May touch: nothing of the other rooms.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

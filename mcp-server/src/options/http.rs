@@ -1,4 +1,6 @@
 //! The options of streamable HTTP.
+//!
+//! May touch: `http`.
 
 use std::path::PathBuf;
 

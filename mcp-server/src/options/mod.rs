@@ -1,4 +1,6 @@
 //! The command line. What a configuration file adds to it is in `settings`.
+//!
+//! May touch: `http`.
 
 mod grant;
 mod http;

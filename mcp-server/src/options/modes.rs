@@ -1,4 +1,6 @@
 //! Values of options that are one of few words.
+//!
+//! May touch: nothing of the other rooms.
 
 use cap_roots::config;
 use clap::ValueEnum;

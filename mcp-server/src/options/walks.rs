@@ -1,4 +1,6 @@
 //! What walks leave out and how far they go, as it is written on the command line.
+//!
+//! May touch: nothing of the other rooms.
 
 use clap::Args;
 

@@ -1,6 +1,6 @@
 //! One directory that is named more than once, and a root of the file whose place the command line takes: what is served then, and what is said of it.
 //!
-//! May touch: the roots that were opened, for which grants gave way.
+//! May touch: `options`, `start`, the roots that were opened, for which grants gave way.
 
 use cap_roots::config::RootConfig;
 use cap_roots::{Access, Roots};

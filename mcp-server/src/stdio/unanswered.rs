@@ -1,7 +1,7 @@
 //! Requests that have no answer yet, and what each of them holds.
 //!
-//! May touch: the budget, the turns of calls. A request holds its part of the memory until its answer is written, and the turn of its call where the
-//! answer is more than that part counts for: for a client that does not read, no more is worked than it has room for.
+//! May touch: `turns`, the budget, the turns of calls. A request holds its part of the memory until its answer is written, and the turn of its call
+//! where the answer is more than that part counts for: for a client that does not read, no more is worked than it has room for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,4 +1,6 @@
 //! `list_allowed_directories`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use cap_roots::{ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;

@@ -1,4 +1,6 @@
 //! `delete_file` and `delete_directory`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;

@@ -1,4 +1,6 @@
 //! `edit_file`.
+//!
+//! May touch: `arguments`, `context`, `edit`, `work`.
 
 use std::time::{Duration, Instant};
 

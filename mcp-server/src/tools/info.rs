@@ -1,4 +1,6 @@
 //! `get_file_info`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use std::time::SystemTime;
 

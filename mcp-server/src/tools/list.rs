@@ -1,4 +1,6 @@
 //! `list_directory` and `list_directory_with_sizes`.
+//!
+//! May touch: `arguments`, `context`, `listing`, `work`.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,6 @@
 //! `create_directory`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use cap_roots::{ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;

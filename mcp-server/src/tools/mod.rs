@@ -2,6 +2,8 @@
 //!
 //! Names, arguments and the shape of answers are those of the reference filesystem server, so that this one takes its place without a
 //! change in prompts; the deliberate differences are in docs/migration.md. Descriptions are for a model that has to recover from errors.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 mod advice;
 mod allowed;

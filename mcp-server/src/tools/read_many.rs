@@ -1,4 +1,6 @@
 //! `read_multiple_files`.
+//!
+//! May touch: `arguments`, `context`, `page`, `work`.
 
 use std::fmt::Write as _;
 

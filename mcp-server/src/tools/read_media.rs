@@ -1,4 +1,6 @@
 //! `read_media_file`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

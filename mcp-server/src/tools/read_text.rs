@@ -1,4 +1,6 @@
 //! `read_text_file`, and `read_file`, its older name.
+//!
+//! May touch: `arguments`, `context`, `page`, `work`.
 
 use cap_roots::{Error, Operation, Result};
 use rmcp::model::CallToolResult;

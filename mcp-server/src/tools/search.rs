@@ -1,4 +1,6 @@
 //! `search_files`.
+//!
+//! May touch: `arguments`, `context`, `walk`, `work`.
 
 use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;

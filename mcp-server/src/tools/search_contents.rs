@@ -1,4 +1,6 @@
 //! `search_file_contents`: lines that match, in a file or in all files below a directory.
+//!
+//! May touch: `arguments`, `context`, `grep`, `walk`, `work`.
 
 mod below;
 

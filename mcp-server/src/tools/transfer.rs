@@ -1,4 +1,6 @@
 //! `move_file` and `copy_file`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use cap_roots::{Error, ErrorKind, Operation, Result};
 use rmcp::model::CallToolResult;

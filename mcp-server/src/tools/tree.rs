@@ -1,4 +1,6 @@
 //! `directory_tree`.
+//!
+//! May touch: `arguments`, `context`, `walk`, `work`.
 
 mod outline;
 

@@ -1,4 +1,6 @@
 //! `write_file` and `append_file`.
+//!
+//! May touch: `arguments`, `context`, `work`.
 
 use cap_roots::{Operation, Result};
 use rmcp::model::CallToolResult;

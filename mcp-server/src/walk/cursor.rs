@@ -1,6 +1,6 @@
 //! The mark to go on from: what an earlier call answered last, sealed so that it fits that call alone.
 //!
-//! May touch: `context`. A mark opens nothing: the walk is done again, judged again, and what lies before the mark is passed over.
+//! May touch: `arguments`, `context`. A mark opens nothing: the walk is done again, judged again, and what lies before the mark is passed over.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
