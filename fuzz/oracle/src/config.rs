@@ -47,7 +47,6 @@ const OF_CONFIGS: &[&str] = &[
     "protect = \"none\"\n",
     "client_roots = \"trust\"\n",
     "client_roots = \"narrow\"\n",
-    "landlock = \"require\"\n",
     "hide_host_paths = true\n",
     "tools = [\"a\", \"b\"]\n",
     "disable_tools = [\n\"c\"]\n",
@@ -86,6 +85,7 @@ const OF_CONFIGS: &[&str] = &[
     "client_roots = \"trust-read\"\n",
     "max_text_bytes = 9223372036854775807\n",
     "\"a/**b\" = \"read\"\n",
+    "landlock = \"require\"\n",
 ];
 
 /// What an input means.
