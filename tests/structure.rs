@@ -1,6 +1,6 @@
 //! Invariants of the source itself: which file may touch what, and which versions are safe.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "reads the source")]
 
 use std::collections::BTreeSet;
