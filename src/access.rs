@@ -5,7 +5,7 @@
 use std::fmt;
 
 /// How much of a root may be used. Ordered: each level includes the ones before it, and of two that meet the smaller holds
-/// (ACCESS-SHRINKS).
+/// (ACCESS-SHRINKS). There will be no fifth level: code that matches all four stays exhaustive.
 ///
 /// ```
 /// use cap_roots::Access;

@@ -39,7 +39,7 @@ pub struct Builder {
     refuse_hard_links: bool,
     read_limit: u64,
     outside: Vec<PathBuf>,
-    from_client: bool,
+    named_by_client: bool,
 }
 
 impl Default for Builder {
@@ -53,7 +53,7 @@ impl Default for Builder {
             refuse_hard_links: false,
             read_limit: READ_LIMIT,
             outside: Vec::new(),
-            from_client: false,
+            named_by_client: false,
         }
     }
 }
@@ -121,8 +121,8 @@ impl Builder {
     /// and what lies above it, by the identity of what was opened; and a directory that is named through a link in another one of them that may
     /// be written, since whoever writes there chooses where the link leads. Rules that match at any depth count for the names above a
     /// directory as well: what is below a `.git` is judged so when that itself is the root.
-    pub fn from_client(mut self) -> Self {
-        self.from_client = true;
+    pub fn named_by_client(mut self) -> Self {
+        self.named_by_client = true;
         self
     }
 
@@ -182,7 +182,7 @@ impl Builder {
                 .advise("move that file, or grant another directory"));
         }
         let directories = Directories::of(&opened);
-        if self.from_client {
+        if self.named_by_client {
             let kept = match ambient::home().map(|home| ambient::passed(&home)) {
                 Some(Ok(passed)) => passed.all,
                 Some(Err(error)) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -195,7 +195,7 @@ impl Builder {
         let mut nested = nest(&directories)?;
         for (root, nested) in opened.iter().zip(&mut nested) {
             nested.through = directories.names(root).map(|other| other.name.as_str().to_owned());
-            if self.from_client {
+            if self.named_by_client {
                 nested.ceiling = nested.ceiling.min(root.ceiling_from_above());
             }
         }

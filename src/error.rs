@@ -31,7 +31,7 @@ pub enum Fault {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $code:literal $fault:ident $predicate:literal $mend:literal;)*) => {
         /// What went wrong. The set grows; match with a wildcard arm.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorKind {
             $($(#[$doc])* #[doc = concat!("\n\nCode: `", $code, "`.")] $kind,)*

@@ -10,7 +10,7 @@ use cap_fs_ext::MetadataExt as _;
 use crate::identity::Identity;
 
 /// The type of a file system object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileType {
     /// A regular file.

@@ -247,7 +247,7 @@ impl Roots {
         }
     }
 
-    /// The roots, in the operator's order.
+    /// The roots, in the operator's order, as `roots/list` of MCP gives a client's. What is in a directory is [`Roots::read_dir`]'s.
     pub fn list(&self) -> impl Iterator<Item = RootInfo> {
         self.views().iter().map(|view| RootInfo::new(self.place(view)))
     }

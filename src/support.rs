@@ -16,14 +16,14 @@ use crate::root::Place;
 /// Most entries of a directory that are looked at for how it takes names.
 const SAMPLE: usize = 4096;
 
-/// What was found out about a feature.
+/// The answer to one question about a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// It is there.
-    Present,
+    /// It is so.
+    Yes,
     /// It is not.
-    Missing,
+    No,
     /// It cannot be told without changing something.
     Unknown,
 }
@@ -93,13 +93,13 @@ impl Names {
         for name in &self.names {
             let Some(asked) = name.to_str().and_then(other).map(OsString::from) else { continue };
             if self.names.contains(&asked) {
-                return Finding::Missing;
+                return Finding::No;
             }
             match (identity(name), identity(&asked)) {
                 // Not among the names, and yet there: it has no entry of its own, such as a second name of the same file.
-                (Ok(own), Ok(found)) if own == found && self.all => return Finding::Present,
-                (Ok(own), Ok(found)) if own != found => return Finding::Missing,
-                (Ok(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Finding::Missing,
+                (Ok(own), Ok(found)) if own == found && self.all => return Finding::Yes,
+                (Ok(own), Ok(found)) if own != found => return Finding::No,
+                (Ok(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Finding::No,
                 _ => {}
             }
         }
@@ -183,12 +183,12 @@ mod system {
         }
         support.mount_id = match statx(dir, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID) {
             Ok(stat) => finding(StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID)),
-            Err(_) => Finding::Missing,
+            Err(_) => Finding::No,
         };
     }
 
     fn finding(there: bool) -> Finding {
-        if there { Finding::Present } else { Finding::Missing }
+        if there { Finding::Yes } else { Finding::No }
     }
 
     /// It opens the directory itself, and refuses the one above it.
@@ -202,9 +202,9 @@ mod system {
     fn rename_no_replace(dir: &Dir) -> Finding {
         let (from, to) = (change::reserved_name(), change::reserved_name());
         match renameat_with(dir, &from, dir, &to, RenameFlags::NOREPLACE) {
-            Err(Errno::NOENT | Errno::ROFS) => Finding::Present,
+            Err(Errno::NOENT | Errno::ROFS) => Finding::Yes,
             // EPERM is a filter's that does not know the call: the name that is missing would have been told first.
-            Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => Finding::Missing,
+            Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => Finding::No,
             _ => Finding::Unknown,
         }
     }
@@ -216,10 +216,10 @@ mod system {
 
     /// Elsewhere none of it is there, or used.
     pub(super) fn look(_: &Dir, _: bool, support: &mut Support) {
-        support.openat2 = Finding::Missing;
-        support.rename_no_replace = Finding::Missing;
-        support.unnamed_files = Finding::Missing;
-        support.mount_id = Finding::Missing;
+        support.openat2 = Finding::No;
+        support.rename_no_replace = Finding::No;
+        support.unnamed_files = Finding::No;
+        support.mount_id = Finding::No;
     }
 }
 
@@ -251,9 +251,9 @@ mod tests {
         assert_eq!(folds(), (Finding::Unknown, Finding::Unknown));
         fs::write(folder.path().join("a"), "").unwrap();
         fs::hard_link(folder.path().join("a"), folder.path().join("A")).unwrap();
-        assert_eq!(folds(), (Finding::Missing, Finding::Unknown));
+        assert_eq!(folds(), (Finding::No, Finding::Unknown));
         fs::write(folder.path().join("e\u{301}"), "").unwrap();
-        assert_eq!(folds(), (Finding::Missing, Finding::Missing));
+        assert_eq!(folds(), (Finding::No, Finding::No));
     }
 
     /// Catches: a look, and on Linux a file, in a directory that was taken back.
@@ -279,10 +279,10 @@ mod tests {
         let dir = Roots::builder().root(folder.path(), Access::Read).open().unwrap().place_of_first();
         let dir = &dir.root().held().unwrap().dir;
         let only = |name: &str, all| Names { names: [OsString::from(name)].into(), all };
-        assert_eq!(only("ab", true).fold(dir, other_case), Finding::Present);
+        assert_eq!(only("ab", true).fold(dir, other_case), Finding::Yes);
         assert_eq!(only("ab", false).fold(dir, other_case), Finding::Unknown);
         fs::remove_file(folder.path().join("AB")).unwrap();
-        assert_eq!(only("ab", true).fold(dir, other_case), Finding::Missing);
+        assert_eq!(only("ab", true).fold(dir, other_case), Finding::No);
     }
 
     /// Catches: a look that leaves something on the disk, or writes where that was not granted.

@@ -323,7 +323,7 @@ fn a_root_that_is_named_through_another_one_is_told() {
     let through = |path: &str, access: Access| {
         let builder = || Roots::builder().named("ws", at("ws"), access).named("x", at(path), Access::Read);
         let told = builder().open().unwrap().list().nth(1).unwrap().named_through().map(str::to_owned);
-        (told, code(builder().from_client().open()))
+        (told, code(builder().named_by_client().open()))
     };
     let ws = || Some("ws".to_owned());
     for (path, access, told, taken) in [
@@ -340,7 +340,7 @@ fn a_root_that_is_named_through_another_one_is_told() {
     assert_eq!(real, fs::canonicalize(at("ws/real")).unwrap());
     let top = Roots::builder().root("/", Access::Read);
     assert_eq!(
-        (code(top.open()), code(Roots::builder().root("/", Access::Read).from_client().open())),
+        (code(top.open()), code(Roots::builder().root("/", Access::Read).named_by_client().open())),
         ("ok", "invalid-argument")
     );
 }

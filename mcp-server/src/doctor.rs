@@ -183,7 +183,7 @@ fn system(out: &mut impl Write) -> io::Result<bool> {
     table.note("the process", &outlook.to_string());
     table.note(format_args!("without {}", LANDLOCK.name), LANDLOCK.without);
     for (feature, _) in ELSEWHERE.iter().filter(|(_, is_here)| *is_here) {
-        less |= row(&mut table, feature, Finding::Missing, feature.by);
+        less |= row(&mut table, feature, Finding::No, feature.by);
     }
     table.print(out)?;
     Ok(less || !matches!(outlook, Status::Full { .. }))
@@ -197,8 +197,8 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
     let disk = if support.file_system.is_empty() { "unknown" } else { &support.file_system };
     table.row([("file system", Tone::Plain), (disk, Tone::Plain), ("its number in statfs", Tone::Plain)]);
     let (told, tone, costs) = match support.can_hang {
-        Finding::Missing => ("no", Tone::Good, ""),
-        Finding::Present => (
+        Finding::No => ("no", Tone::Good, ""),
+        Finding::Yes => (
             "yes",
             Tone::Doubtful,
             "a mount that hangs: its calls are answered with timeout, and 16 threads that hang leave none for others",
@@ -219,17 +219,17 @@ fn tell(out: &mut impl Write, root: &RootInfo, support: &Support) -> io::Result<
         ("folds Unicode forms", support.folds_unicode, "a name is found in another form in any case, if one fits"),
     ] {
         let (told, tone) = match finding {
-            Finding::Present => ("yes", Tone::Doubtful),
-            Finding::Missing => ("no", Tone::Good),
+            Finding::Yes => ("yes", Tone::Doubtful),
+            Finding::No => ("no", Tone::Good),
             _ => ("unknown", Tone::Plain),
         };
         let by = if finding == Finding::Unknown { NO_ENTRIES } else { BY_ENTRIES };
-        let costs = if finding == Finding::Missing { "" } else { costs };
+        let costs = if finding == Finding::No { "" } else { costs };
         table.row([(name, Tone::Plain), (told, tone), (by, Tone::Plain)]);
         table.note(name, costs);
     }
     table.print(out)?;
-    Ok(less || support.can_hang == Finding::Present)
+    Ok(less || support.can_hang == Finding::Yes)
 }
 
 fn headed() -> Table {
@@ -241,13 +241,13 @@ fn headed() -> Table {
 /// Whether it is known to be missing.
 fn row(table: &mut Table, feature: &Feature, finding: Finding, by: &str) -> bool {
     let (told, tone) = match finding {
-        Finding::Present => ("yes", Tone::Good),
-        Finding::Missing => ("no", Tone::Doubtful),
+        Finding::Yes => ("yes", Tone::Good),
+        Finding::No => ("no", Tone::Doubtful),
         _ => ("unknown", Tone::Plain),
     };
     table.row([(feature.name, Tone::Plain), (told, tone), (by, Tone::Plain)]);
     table.note(format_args!("without {}", feature.name), feature.without);
-    finding == Finding::Missing
+    finding == Finding::No
 }
 
 /// A file in which the kernel tells of itself, if it does.

@@ -131,7 +131,7 @@ impl ClientRoots {
     /// The operator says that a client's roots are the grants: each is what `grant` makes of its path, opened by what `builder` returns; access,
     /// deletion and expiry belong to the one, the operator's rules to the other. A client that does not offer roots gets nothing.
     ///
-    /// Not opened are what [`Builder::from_client`] refuses (the top of a disk, the home directory, what lies above it, and what is named through
+    /// Not opened are what [`Builder::named_by_client`] refuses (the top of a disk, the home directory, what lies above it, and what is named through
     /// a link in another of the roots), files, what is missing, and more than 32. `builder` and `grant` are called for each opening, so an
     /// end of the grant counts from there; [`ClientRoots::revoke`] ends all. In the era of sessions a list is opened once, and revoked when the client takes it back; in the modern one
     /// it is opened for each call.

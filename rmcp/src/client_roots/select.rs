@@ -76,7 +76,7 @@ impl Trust {
     /// Each is judged by what was opened: a name may lead elsewhere the next time.
     fn open_all(&self, paths: &[(usize, PathBuf)]) -> Result<Roots, Error> {
         let grants = paths.iter().map(|(_, path)| (self.grant)(path.clone()).unless_granted());
-        let roots = grants.fold((self.builder)().from_client(), Builder::grant).open()?;
+        let roots = grants.fold((self.builder)().named_by_client(), Builder::grant).open()?;
         // A directory that is missing is not waited for: what appears there is nobody's choice.
         if roots.list().any(|root| root.is_absent()) { Err(ErrorKind::RootAbsent.into()) } else { Ok(roots) }
     }
