@@ -1,7 +1,7 @@
 //! The one door (ONE-DOOR): the only file that uses ambient authority, that is, opens by host path.
 //!
-//! May touch: the operator's paths, at start, the parents of directories that are held already, and the kernel's list of this process's threads. Nothing that a caller or a
-//! client sent ever gets here.
+//! May touch: the operator's paths, at start, the parents of directories that are held already, and the kernel's lists of this process's
+//! threads and open files. Nothing that a caller or a client sent ever gets here.
 
 use std::ffi::OsString;
 use std::io;
@@ -60,7 +60,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Found> {
     let (dir, canonical, straight) = match open_straight(path) {
         Some(dir) => (dir, path.components().collect(), true),
         None => {
-            let canonical = std::fs::canonicalize(path)?;
+            let canonical = real_path(path)?;
             (Dir::open_ambient_dir(&canonical, ambient_authority())?, canonical, false)
         }
     };
@@ -69,9 +69,24 @@ pub(crate) fn open(path: &Path) -> io::Result<Found> {
     Ok(Found { dir, identity, at, canonical, straight })
 }
 
+#[expect(clippy::disallowed_methods, reason = "ONE-DOOR: this is the door")]
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        // realpath(3) asks for `faccessat2` on its way, and gives the EPERM of a filter that does not know it for the answer. What is open
+        // tells its path by itself.
+        #[cfg(target_os = "linux")]
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            use std::os::fd::AsRawFd as _;
+            let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+            std::fs::read_link(format!("/proc/self/fd/{}", dir.as_raw_fd()))
+        }
+        outcome => outcome,
+    }
+}
+
 /// The directory of an absolute path that is its real one already, where the kernel says so in one call (openat2(2)): nobody can put a link
 /// in the way between a look and the opening.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 fn open_straight(path: &Path) -> Option<Dir> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     if !path.is_absolute() || path.components().any(|component| component == Component::ParentDir) {
@@ -82,7 +97,7 @@ fn open_straight(path: &Path) -> Option<Dir> {
     opened.ok().map(|fd| Dir::from_std_file(fd.into()))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 fn open_straight(_: &Path) -> Option<Dir> {
     None
 }

@@ -189,7 +189,7 @@ impl Builder {
                 // A home that is not there is nobody's.
                 Some(Err(_)) | None => Vec::new(),
             };
-            opened.iter().try_for_each(|root| root.check_from_client(&kept, &directories))?;
+            opened.iter().try_for_each(|root| root.check_named_by_client(&kept, &directories))?;
             outside.extend(kept);
         }
         let mut nested = nest(&directories)?;

@@ -33,11 +33,11 @@ impl Deadline {
 }
 
 /// `CLOCK_BOOTTIME` (clock_gettime(2)): monotonic, and goes on during suspend.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Reading(Duration);
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 impl Reading {
     fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -58,11 +58,11 @@ impl Reading {
 }
 
 /// Elsewhere two clocks, and whichever gets there first: the monotonic one may stand still during suspend, the other may be set.
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Reading(std::time::Instant, std::time::SystemTime);
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 impl Reading {
     fn now() -> Self {
         Self(std::time::Instant::now(), std::time::SystemTime::now())
@@ -87,7 +87,7 @@ impl Reading {
 pub(crate) struct LastSeen(AtomicU64);
 
 /// What counts as a moment ago, in nanoseconds. The clock's own steps come to it: 1 to 10 ms.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 const MOMENT: u64 = 5_000_000;
 
 impl LastSeen {
@@ -105,27 +105,27 @@ impl LastSeen {
         self.is_recent() || self.look(is_so)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     fn is_recent(&self) -> bool {
         let seen = self.0.load(Ordering::Relaxed);
         seen != 0 && coarse_now().is_some_and(|now| now.saturating_sub(seen) < MOMENT)
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
     fn is_recent(&self) -> bool {
         false
     }
 }
 
 /// `CLOCK_MONOTONIC_COARSE` (clock_gettime(2)) in nanoseconds: read without a system call.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 fn coarse_now() -> Option<u64> {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
     u64::try_from(now.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(now.tv_nsec).ok()?)
 }
 
 /// No clock that is cheap enough is known there.
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 fn coarse_now() -> Option<u64> {
     None
 }

@@ -32,10 +32,8 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `landlock`
-//! (`"auto"`, `"require"`, `"off"`), `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`, `[limits]` and `[[root]]`; in a root
-//! `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and
-//! `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
+//! `landlock` (`"auto"`, `"require"`, `"off"`), `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`,
+//! `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
 //! # A file that was cut off
 //! A cut inside a line is an error of TOML, or leaves a number that is smaller. Behind a cut between two lines, restrictions may be lost that

@@ -11,6 +11,9 @@ use std::fmt;
 
 use crate::text;
 
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
+pub(crate) use system::is_link_met;
+
 /// The result of every fallible call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -392,8 +395,13 @@ impl Error {
 
     /// For an operation with two paths: about the source, unless it was said to be about the target.
     pub(crate) fn on_end(self, source: Subject, target: Subject) -> Self {
-        let subject = if self.0.subject == Subject::Target { target } else { source };
+        let subject = if self.is_at_target() { target } else { source };
         self.on(subject)
+    }
+
+    /// Whether it was said to be about the target.
+    pub(crate) fn is_at_target(&self) -> bool {
+        self.0.subject == Subject::Target
     }
 
     /// The same refusal, of what is at the target.

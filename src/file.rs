@@ -226,6 +226,11 @@ mod tests {
         assert!(whole.len() > 1);
         assert_eq!(roots.read(name).unwrap(), whole);
         assert_eq!(roots.open(name).unwrap().read_all(u64::MAX).unwrap(), whole);
+        let other = tempfile::tempdir().unwrap();
+        let both =
+            Roots::builder().named("kernel", folder, Access::Read).named("own", other.path(), Access::Write).open().unwrap();
+        both.copy(format!("root://kernel/{name}"), "root://own/copy").unwrap();
+        assert_eq!(both.read("root://own/copy").unwrap(), whole);
         assert_eq!(
             roots.read_dir(".").unwrap().find_map(|entry| entry.ok().filter(|e| e.name() == name)).unwrap().read().unwrap(),
             whole

@@ -23,7 +23,7 @@ impl Identity {
 
 impl Identity {
     /// Of the directory that has this name in `dir`; `None` where something else has it. Asked at each operation, so in one system call.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
         use rustix::fs::{AtFlags, FileType, statat};
         let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -31,7 +31,7 @@ impl Identity {
         Ok(is_dir.then_some(Self { device: stat.st_dev, inode: stat.st_ino }))
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
     pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
         let metadata = crate::resolve::step::see(dir, name)?.metadata;
         Ok(metadata.is_dir().then(|| Self::from(&metadata)))

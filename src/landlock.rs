@@ -144,7 +144,7 @@ pub fn outlook() -> Status {
 }
 
 impl Fence {
-    /// A fence around the directories of `roots` that are there now, with the access that this set has. Of a narrowed set it is the whole root.
+    /// A fence around the directories of `roots` that are held by now, with the access that this set has. Of a narrowed set it is the whole root.
     ///
     /// # Errors
     /// As the operating system, when a directory's handle cannot be doubled.
@@ -153,7 +153,8 @@ impl Fence {
         for view in roots.views() {
             let authority = roots.place(view).authority;
             let access = authority.access();
-            if access == Access::None || authority.state() != State::Held {
+            // One that is away for now is held all the same, and is served again once it is back.
+            if access == Access::None || !matches!(authority.state(), State::Held | State::Absent) {
                 continue;
             }
             if let Some(found) = authority.root.held() {

@@ -38,9 +38,10 @@ impl FileType {
     }
 }
 
+/// Windows calls a link to a directory both.
 #[cfg(windows)]
-impl From<std::fs::FileType> for FileType {
-    fn from(file_type: std::fs::FileType) -> Self {
+impl FileType {
+    pub(crate) fn from_std(file_type: std::fs::FileType) -> Self {
         if file_type.is_symlink() {
             FileType::Symlink
         } else if file_type.is_dir() {
@@ -88,7 +89,7 @@ impl Metadata {
 
 impl Metadata {
     /// Of a file that was just opened, by the cheapest call: without the time of creation, which [`Metadata::with_created`] adds.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     pub(crate) fn of_opened(file: &std::fs::File) -> io::Result<Self> {
         linux::of_opened(file)
     }
@@ -103,7 +104,7 @@ impl Metadata {
 
     /// Of what this handle is of.
     pub(crate) fn of(file: &std::fs::File) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
         if let Some(metadata) = linux::of(file) {
             return Ok(metadata);
         }
@@ -180,7 +181,7 @@ impl Metadata {
 }
 
 /// In one call, and without the copies that the way over the standard library makes at each open.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod linux {
     use std::time::{Duration, UNIX_EPOCH};
 
@@ -243,7 +244,7 @@ mod linux {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};

@@ -101,7 +101,7 @@ impl Opened {
     }
 
     /// Whether a client can be trusted with it; `kept` are the home directory and those above it.
-    pub(crate) fn check_from_client(&self, kept: &[Identity], directories: &Directories<'_>) -> Result<()> {
+    pub(crate) fn check_named_by_client(&self, kept: &[Identity], directories: &Directories<'_>) -> Result<()> {
         let refuse = |detail| {
             let error = Error::detailed(ErrorKind::InvalidArgument, detail).on(Subject::Root(self.name.as_str().to_owned()));
             Err(error.advise("open a directory further down"))

@@ -20,7 +20,7 @@ pub(crate) struct Permit {
     operation: Operation,
     end: End,
     /// What the rules say of the last typed name.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "asked by the fast way"))]
     level: Option<Level>,
     under_way: UnderWay,
     // Behind `under_way`, so that a panic ends that first: an observer may itself wait for the end of everything.
@@ -101,7 +101,7 @@ impl Permit {
     }
 
     /// What the rules say of the last typed name, as far as text tells.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn level(&self) -> Option<&Level> {
         self.level.as_ref()
     }

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) lease: Lease,
     pub(crate) queue: Queue,
     pub(crate) watch: Watch,
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "there is no fast way"))]
     pub(crate) without_openat2: bool,
     pub(crate) read_limit: u64,
     /// Files with more names than one are not opened.

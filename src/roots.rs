@@ -144,8 +144,7 @@ impl Roots {
         match self.locate(text) {
             Ok(Located { place, path, form }) => {
                 let fenced_off = place.root().is_fenced_off();
-                let outcome = operate(place, path).map_err(|error| error.on(self.inner.shared.subject(text, Some(form))));
-                if fenced_off { outcome.map_err(absent_for_good) } else { outcome }
+                operate(place, path).map_err(|error| absent(error, fenced_off).on(self.inner.shared.subject(text, Some(form))))
             }
             Err(error) => {
                 let error = self.inner.watch.refused(error, || [Coming::text(operation, End::Source, text)]);
@@ -180,9 +179,11 @@ impl Roots {
         };
         let (about_from, about_to) = (shared.subject(from, Some(source.form)), shared.subject(to, Some(target.form)));
         let way = |located: Located| Way { place: located.place, path: located.path };
-        let fenced_off = source.place.root().is_fenced_off() || target.place.root().is_fenced_off();
-        let outcome = operate(way(source), way(target)).map_err(|error| error.on_end(about_from, about_to));
-        if fenced_off { outcome.map_err(absent_for_good) } else { outcome }
+        let (source_off, target_off) = (source.place.root().is_fenced_off(), target.place.root().is_fenced_off());
+        operate(way(source), way(target)).map_err(|error| {
+            let fenced_off = if error.is_at_target() { target_off } else { source_off };
+            absent(error, fenced_off).on_end(about_from, about_to)
+        })
     }
 
     /// The `root://NAME/relative` URI of a path, by its text alone: nothing is opened, and nothing need be there.
@@ -327,8 +328,8 @@ impl Roots {
 }
 
 /// A root that was missing when the process was fenced in is not looked for again.
-fn absent_for_good(error: Error) -> Error {
-    if error.kind() == ErrorKind::RootAbsent { error.absent_since_start() } else { error }
+fn absent(error: Error, fenced_off: bool) -> Error {
+    if fenced_off && error.kind() == ErrorKind::RootAbsent { error.absent_since_start() } else { error }
 }
 
 impl Seen {

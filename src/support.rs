@@ -119,7 +119,7 @@ fn other_form(name: &str) -> Option<String> {
     [decomposed, composed].into_iter().find(|form| form != name)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod system {
     use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags, fstatfs, openat2, renameat_with, statx};
     use rustix::io::Errno;
@@ -210,7 +210,7 @@ mod system {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 mod system {
     use super::{Dir, Finding, Support};
 
@@ -286,7 +286,7 @@ mod tests {
     }
 
     /// Catches: a look that leaves something on the disk, or writes where that was not granted.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     #[test]
     fn looking_changes_nothing() {
         use std::os::unix::fs::MetadataExt;

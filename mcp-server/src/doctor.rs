@@ -54,8 +54,8 @@ const ELSEWHERE: [(Feature, bool); 7] = [
         Feature {
             name: "O_PATH",
             by: KNOWN,
-            without: "directories on the way need read permission; a name that changes between two calls is looked at again, 16 times at \
-                      most",
+            without: "directories on the way need read permission; a name that changes between two calls is looked at again, 64 times at \
+                      most, and is `busy` then",
         },
         cfg!(not(target_os = "linux")),
     ),
@@ -64,7 +64,9 @@ const ELSEWHERE: [(Feature, bool); 7] = [
             name: "calls by handle",
             by: KNOWN,
             without: "by the path of the held directory, as the system tells it at that moment, and one name in it; held directories \
-                      cannot be renamed or removed meanwhile, nor those above them",
+                      cannot be renamed or removed meanwhile, nor those above them; but an empty one can be made a junction by another \
+                      process of the same user: one that is is refused as `busy`, and in the moment after that look a directory can be \
+                      made, or a file moved, where it leads",
         },
         cfg!(windows),
     ),
@@ -72,7 +74,8 @@ const ELSEWHERE: [(Feature, bool); 7] = [
         Feature {
             name: "locks on directories",
             by: KNOWN,
-            without: "two cap-roots that change one file do not wait for each other; a change between the last look and the rename is lost",
+            without: "two cap-roots that change one file do not wait for each other; a change between the last look and the rename is lost; \
+                      a directory that a killed copy left half made stays",
         },
         cfg!(windows),
     ),

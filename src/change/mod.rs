@@ -10,12 +10,13 @@ mod sweep;
 mod temp;
 pub(crate) mod tree;
 
+use names::create_private_dir;
 pub(crate) use names::{create_dir, remove_dir, remove_file};
 pub(crate) use rename::rename;
 pub(crate) use scaffold::{Scaffold, keeps_name, make_dir};
 pub(crate) use sweep::sweep;
 pub(crate) use temp::Temp;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) use temp::{reserved_name, takes_unnamed_files};
 
 #[cfg(windows)]
@@ -83,7 +84,7 @@ pub(crate) fn lock_dir(_: &Dir) -> Option<File> {
 }
 
 /// Whether the system would let this process take names from the directory or add some, as far as it tells without trying.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) fn lets_change(dir: &Dir) -> bool {
     use rustix::fs::{Access, AtFlags, accessat};
     use rustix::io::Errno;
@@ -101,7 +102,7 @@ pub(crate) fn lets_change(dir: &Dir) -> bool {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) fn lets_change(_: &Dir) -> bool {
     true
 }

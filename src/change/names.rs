@@ -5,10 +5,18 @@
 use std::ffi::OsStr;
 use std::io;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, DirBuilder};
 
 pub(crate) fn create_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {
     dir.create_dir(name)
+}
+
+/// For the process's own user alone.
+pub(crate) fn create_private_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    cap_std::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    dir.create_dir_with(name, &builder)
 }
 
 pub(crate) fn remove_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {

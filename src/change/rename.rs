@@ -13,7 +13,7 @@ use crate::change::names::{hard_link, remove_file, rename_over};
 
 /// Gives the entry `from` of `from_dir` the name `to` in `to_dir`. Without `replace` it fails with `AlreadyExists` where something has that
 /// name, with nothing between the look and the rename.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, replace: bool) -> io::Result<()> {
     use rustix::fs::{RenameFlags, renameat, renameat_with};
     use rustix::io::Errno;
@@ -32,14 +32,14 @@ pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, rep
 
 /// Whether EPERM stands for a call that a filter does not know, as in old containers. A kernel that knows it looks for the name first, and there
 /// is none.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 fn is_filtered(dir: &Dir) -> bool {
     use rustix::fs::{RenameFlags, renameat_with};
     let name = super::reserved_name();
     renameat_with(dir, &name, dir, &name, RenameFlags::NOREPLACE) == Err(rustix::io::Errno::PERM)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) fn rename(from_dir: &Dir, from: &OsStr, to_dir: &Dir, to: &OsStr, replace: bool) -> io::Result<()> {
     if replace { rename_over(from_dir, from, to_dir, to) } else { by_link(from_dir, from, to_dir, to) }
 }

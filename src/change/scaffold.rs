@@ -9,7 +9,7 @@ use std::io;
 use cap_std::fs::Dir;
 
 use crate::change::temp::{is_there, lock, reserved_name};
-use crate::change::{create_dir, remove_dir, rename, tree};
+use crate::change::{create_dir, create_private_dir, remove_dir, rename, tree};
 use crate::resolve::slot::holds_exactly;
 use crate::resolve::step::{self, Entered};
 
@@ -30,7 +30,7 @@ impl<'a> Scaffold<'a> {
     pub(crate) fn new(dir: &'a Dir) -> io::Result<Self> {
         for _ in 0..TRIES {
             let name = reserved_name();
-            make_private(dir, &name)?;
+            create_private_dir(dir, &name)?;
             let locked = enter(dir, &name).and_then(|top| {
                 let handle = step::open_dir(&top)?;
                 // There a directory cannot be locked, and none is swept that cannot.
@@ -85,19 +85,6 @@ pub(crate) fn keeps_name(dir: &Dir, name: &OsStr) -> io::Result<bool> {
     let scaffold = Scaffold::new(dir)?;
     step::create_file(scaffold.top()?, name)?;
     holds_exactly(scaffold.top()?, name)
-}
-
-#[cfg(unix)]
-fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
-    use cap_std::fs::DirBuilderExt;
-    let mut builder = cap_std::fs::DirBuilder::new();
-    builder.mode(0o700);
-    dir.create_dir_with(name, &builder)
-}
-
-#[cfg(not(unix))]
-fn make_private(dir: &Dir, name: &OsStr) -> io::Result<()> {
-    create_dir(dir, name)
 }
 
 /// A new directory, entered.

@@ -36,7 +36,7 @@ pub(crate) struct Temp<'a> {
 
 impl<'a> Temp<'a> {
     pub(crate) fn new(dir: &'a Dir) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
         if let Some(file) = unnamed::create(dir)? {
             let mode = mode_of(&file)?;
             return Ok(Self { dir, file, name: None, mode });
@@ -155,12 +155,12 @@ impl<'a> Temp<'a> {
     }
 
     /// `false`: this system does not let an unprivileged process do it.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     fn link(&self, name: &OsStr) -> io::Result<bool> {
         unnamed::link(&self.file, self.dir, name)
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
     fn link(&self, _: &OsStr) -> io::Result<bool> {
         Ok(false)
     }
@@ -221,7 +221,7 @@ fn named(dir: &Dir) -> io::Result<(OsString, File)> {
 
 /// Whether a file can be without a name here and get one later; `None` where that cannot be told. The name is one that is taken, so that it
 /// gets none.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) fn takes_unnamed_files(dir: &Dir) -> Option<bool> {
     match unnamed::create(dir) {
         Ok(None) => Some(false),
@@ -236,7 +236,7 @@ pub(crate) fn takes_unnamed_files(dir: &Dir) -> Option<bool> {
 
 /// Files without a name: `O_TMPFILE` (open(2)) and `AT_EMPTY_PATH` (link(2)), which since Linux 6.10 needs no privilege for a file that
 /// the process itself opened.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod unnamed {
     use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -37,7 +37,7 @@ impl Error {
         };
         match (kind, error.raw_os_error()) {
             (ErrorKind::Io, Some(code)) if is_held_by_others(code) => ErrorKind::Busy.into(),
-            (ErrorKind::Io, Some(code)) if is_link_met(code) => ErrorKind::Conflict.into(),
+            (ErrorKind::Io, Some(_)) if is_link_met(error) => ErrorKind::Conflict.into(),
             (ErrorKind::Io, Some(code)) if is_descriptor_limit(code) => Self::detailed(ErrorKind::Limit, Detail::OsError(code)),
             (ErrorKind::Io | ErrorKind::OsDenied, Some(code)) => Self::detailed(kind, Detail::OsError(code)),
             _ => kind.into(),
@@ -45,10 +45,12 @@ impl Error {
     }
 }
 
-/// ELOOP, from an open that does not follow links, of a name that was none a moment ago. It has no stable `std::io::ErrorKind`.
-fn is_link_met(code: i32) -> bool {
+/// ELOOP, from an open that does not follow links; EMLINK of FreeBSD (open(2)). They have no stable `std::io::ErrorKind`.
+pub(crate) fn is_link_met(error: &std::io::Error) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
-    cfg!(unix) && code == ELOOP
+    const EMLINK: i32 = 31;
+    let code = error.raw_os_error();
+    cfg!(unix) && (code == Some(ELOOP) || cfg!(target_os = "freebsd") && code == Some(EMLINK))
 }
 
 /// ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION: another handle keeps it to itself. They have no `std::io::ErrorKind`.

@@ -135,7 +135,8 @@ fn open_seen(slot: &Slot, metadata: &Metadata) -> Result<File> {
 fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
     match step::open(&slot.dir, &slot.name) {
         Ok(Opened::File(file, metadata)) => Ok((file, metadata)),
-        Ok(Opened::Link(_)) => Err(ErrorKind::Conflict.into()),
+        Ok(Opened::Other(metadata)) if !metadata.is_dir() => Err(ErrorKind::SpecialFile.into()),
+        Ok(Opened::Link(_) | Opened::Other(_)) => Err(ErrorKind::Conflict.into()),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => step::open_for_change(&slot.dir, &slot.name, false)
             .map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => ErrorKind::Conflict.into(),

@@ -108,8 +108,10 @@ fn copy_file(file: &File, len: u64, source: &Receipt, to: &Slot, target: &mut Re
     Ok(Copied { files: 1, bytes, ..Copied::default() })
 }
 
-/// As much as the file had when it was opened, or less if it ends before: a file that grows as fast as it is copied would never end.
+/// As much as the file had when it was opened, or less if it ends before: a file that grows as fast as it is copied would never end. Some files
+/// that the kernel makes up say that they are empty: of those it is one piece at most.
 fn copy_bytes(from: &File, len: u64, to: &mut File, authority: &Authority) -> Result<u64> {
+    let len = if len == 0 { CHUNK } else { len };
     let mut done = 0;
     while done < len {
         authority.check()?;
@@ -230,7 +232,7 @@ impl Tree<'_> {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
                                 copied.files += 1;
                             }
-                            Ok(Opened::File(..) | Opened::Link(_)) => copied.skipped += 1,
+                            Ok(Opened::File(..) | Opened::Link(_) | Opened::Other(_)) => copied.skipped += 1,
                             Err(error) if error.kind() == ErrorKind::SpecialFile => copied.skipped += 1,
                             Err(error) => return Err(error),
                         }

@@ -16,6 +16,7 @@ use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::metadata::FileType;
 use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
+use crate::path::style::PathStyle;
 use crate::permit::{Permit, Receipt};
 use crate::resolve::step::{self, Entered, Seen};
 use crate::resolve::{Slot, Want, again, names};
@@ -167,6 +168,8 @@ impl Doomed<'_> {
         name: &OsStr,
         file_type: Option<FileType>,
     ) -> Result<(Level, bool)> {
+        // What the system would not remove ends the look, and not the removal half way.
+        PathStyle::host().check_os_name(name).map_err(|kind| io(kind.into()))?;
         let file_type = type_of(dir, name, file_type)?;
         let above = descent.known().map_or_else(Level::free, Level::clone);
         let level = self.authority.root.rules.enter(&above.stand, name);

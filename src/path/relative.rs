@@ -228,7 +228,7 @@ impl RelPath {
     }
 
     /// Whether a name on disk in another Unicode form could be meant by one of its names.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn may_fold(&self) -> bool {
         self.typed && may_fold(&self.joined)
     }

@@ -2,8 +2,9 @@
 //! renaming and linking. These are the calls that the table of SECURITY.md names (HANDLE-ONLY).
 //!
 //! May touch: the path of a held directory, as the system tells it at that moment, and one name in it. Held directories are open without
-//! `FILE_SHARE_DELETE`, so neither they nor those above them are moved meanwhile. The path is verbatim (`\\?\`): otherwise the system would
-//! trim names, take some for devices, and take that of a share for a relative one.
+//! `FILE_SHARE_DELETE`, so neither they nor those above them are moved meanwhile; one that is empty can be made a junction all the same, which
+//! is looked for each time, and not in the moment after. The path is verbatim (`\\?\`): otherwise the system would trim names, take some for
+//! devices, and take that of a share for a relative one.
 
 #![expect(clippy::disallowed_methods, reason = "HANDLE-ONLY: what has no call by handle on Windows")]
 
@@ -14,12 +15,16 @@ use std::os::windows::fs::FileTypeExt as _;
 use std::path::{Component, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 
 use crate::path::style::PathStyle;
 
 /// Where a held directory is.
 pub(crate) fn path_of(dir: &Dir) -> io::Result<PathBuf> {
+    const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x400;
+    if dir.dir_metadata()?.file_attributes() & FILE_ATTRIBUTE_REPARSE_POINT != 0 {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
     let path = winx::file::get_file_path(&dir.try_clone()?.into_std_file())?;
     match path.components().next() {
         Some(Component::Prefix(prefix)) if prefix.kind().is_verbatim() => Ok(path),
@@ -38,6 +43,11 @@ pub(crate) fn list(dir: &Dir) -> io::Result<fs::ReadDir> {
 
 pub(crate) fn create_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {
     fs::create_dir(path_at(dir, name)?)
+}
+
+/// There are no bits to set: who may look into the directory may look into this one.
+pub(crate) fn create_private_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    create_dir(dir, name)
 }
 
 pub(crate) fn remove_dir(dir: &Dir, name: &OsStr) -> io::Result<()> {

@@ -63,7 +63,7 @@ impl<'a> RuleJudge<'a> {
     }
 
     /// Whether a path can be judged only while it is walked: by `..`, or by a name that a disk may take for another one.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn needs_walk(&self, path: &RelPath) -> bool {
         let ambiguous = |step| match step {
             Step::Parent => true,
@@ -73,7 +73,7 @@ impl<'a> RuleJudge<'a> {
     }
 
     /// The names walked were exactly the ones that this level stands for.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "asked by the fast way"))]
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "asked by the fast way"))]
     pub(crate) fn stand_at(&mut self, level: &'a Level) {
         self.at = Cow::Borrowed(level);
     }

@@ -14,12 +14,12 @@ pub(crate) mod fold;
 #[cfg(windows)]
 pub(crate) mod joined;
 mod judge;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod linux;
 pub(crate) mod names;
 pub(crate) mod slot;
 pub(crate) mod step;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 #[cfg(test)]
 mod table;
 pub(crate) mod walk;
@@ -166,12 +166,12 @@ fn find(permit: &Permit, want: Want) -> Result<Found, Error> {
     find_by(permit, want, &mut Resolver::Walk)
 }
 
-#[cfg_attr(not(target_os = "linux"), allow(unused_variables, reason = "there is one way"))]
+#[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(unused_variables, reason = "there is one way"))]
 fn find_by(permit: &Permit, want: Want, by: &mut Resolver) -> Result<Found, Error> {
     let place = ground(permit.place())?;
     let path = permit.path();
     let mut judge = RuleJudge::new(&place, permit.need(), permit.makes_dir());
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
     if !place.root().shared.without_openat2
         && let Some(level) = permit.level()
         && !judge.needs_walk(path)
@@ -214,11 +214,11 @@ fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
 fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Result<Found, Error> {
     judge.finish(found.is_dir_or_link())?;
     match found {
+        Found::File(_, metadata) | Found::Metadata(metadata) if want == Want::File && !metadata.is_file() => {
+            Err(if metadata.is_dir() { ErrorKind::IsADirectory } else { ErrorKind::SpecialFile }.into())
+        }
         Found::File(file, metadata) => {
-            if metadata.is_dir() {
-                return Err(ErrorKind::IsADirectory.into());
-            }
-            if !metadata.is_file() || is_kernel_file(place, &file, metadata.identity)? {
+            if is_kernel_file(place, &file, metadata.identity)? {
                 return Err(ErrorKind::SpecialFile.into());
             }
             check_names(place, metadata.links())?;
@@ -257,23 +257,13 @@ fn check_link_text(text: &std::path::Path, depth: Option<usize>) -> Result<(), E
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 fn needs_depth(text: &std::path::Path) -> bool {
     RelPath::from_disk(text).climbs_above(0)
 }
 
 /// Whether a regular-looking file is made up by the kernel, in a root that is not: reading one can block, or act. Where the system does not
-/// tell, it is not opened.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, identity: Identity) -> Result<bool, Error> {
-    if place.root().held().is_some_and(|held| held.identity.device == identity.device) {
-        return Ok(false);
-    }
-    step::on_kernel_file_system(file).map_err(|error| Error::from_io(&error))
-}
-
-/// Where no call of ours tells of a file system, it is not opened either; but here no kernel makes up files that look like regular ones.
-#[cfg(not(target_os = "linux"))]
+/// tell, it is not opened. macOS and Windows make up none that look like regular files.
 pub(crate) fn is_kernel_file(place: &Place, file: &std::fs::File, identity: Identity) -> Result<bool, Error> {
     if cfg!(any(windows, target_vendor = "apple"))
         || place.root().held().is_some_and(|held| held.identity.device == identity.device)

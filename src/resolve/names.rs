@@ -10,24 +10,34 @@ use cap_std::fs::Dir;
 
 use crate::metadata::FileType;
 
-/// The names alone.
+/// By the handle, and on Windows by the path that it tells.
 #[cfg(not(windows))]
-pub(crate) fn list(dir: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
-    dir.entries().map(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())))
+mod listing {
+    pub(super) use cap_std::fs::ReadDir;
+
+    pub(super) fn of(dir: &super::Dir) -> std::io::Result<ReadDir> {
+        dir.entries()
+    }
+}
+
+#[cfg(windows)]
+mod listing {
+    pub(super) use std::fs::ReadDir;
+
+    pub(super) use crate::resolve::joined::list as of;
 }
 
 /// The names alone.
-#[cfg(windows)]
 pub(crate) fn list(dir: &Dir) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
-    super::joined::list(dir).map(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())))
+    listing::of(dir).map(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) use linux::Names;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) use portable::Names;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod linux {
     use std::os::unix::ffi::OsStrExt;
 
@@ -90,30 +100,26 @@ mod linux {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 mod portable {
     use super::*;
 
     #[cfg(not(windows))]
-    pub(crate) struct Names(cap_std::fs::ReadDir);
+    const TYPE: fn(cap_std::fs::FileType) -> FileType = FileType::from_cap_std;
     #[cfg(windows)]
-    pub(crate) struct Names(std::fs::ReadDir);
+    const TYPE: fn(std::fs::FileType) -> FileType = FileType::from_std;
+
+    pub(crate) struct Names(listing::ReadDir);
 
     impl Names {
-        #[cfg(not(windows))]
         pub(crate) fn of(dir: Arc<Dir>, _: Vec<u8>) -> io::Result<Self> {
-            dir.entries().map(Self)
-        }
-
-        #[cfg(windows)]
-        pub(crate) fn of(dir: Arc<Dir>, _: Vec<u8>) -> io::Result<Self> {
-            crate::resolve::joined::list(&dir).map(Self)
+            listing::of(&dir).map(Self)
         }
 
         pub(crate) fn more(&mut self, mut each: impl FnMut(&OsStr, Option<FileType>)) -> io::Result<bool> {
             let Some(entry) = self.0.next() else { return Ok(false) };
             let entry = entry?;
-            each(&entry.file_name(), entry.file_type().ok().map(FileType::from_cap_std));
+            each(&entry.file_name(), entry.file_type().ok().map(TYPE));
             Ok(true)
         }
 
@@ -123,7 +129,7 @@ mod portable {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -223,10 +223,7 @@ fn permission_bits_are_asked_as_the_kernel_does() {
         .map(|(text, want)| walked(&place, text, want))
     });
     let denied = "os-denied";
-    assert_eq!(
-        answers,
-        ["a directory", "a directory", denied, "a directory", denied, "a directory", denied, denied, "open: special"]
-    );
+    assert_eq!(answers, ["a directory", "a directory", denied, "a directory", denied, "a directory", denied, denied, "special"]);
 }
 
 /// Catches: a link of procfs that is followed by its text, which is not where it leads, and one with a text that is taken for such a one.

@@ -176,6 +176,7 @@ impl<J: Judge> Walk<'_, J> {
             Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| Error::from_open(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, Metadata::from_cap_std(&metadata)))),
                 Opened::Link(target) => self.follow(&target)?,
+                Opened::Other(metadata) => return Ok(Some(Found::Metadata(Metadata::from_cap_std(&metadata)))),
             },
             Some(want) => {
                 let seen = step::see(&*self.current()?, name).map_err(|error| Error::from_io(&error))?;

@@ -162,8 +162,12 @@ pub(crate) fn play() {
         "read" => Access::Read,
         _ => Access::Write,
     };
-    let open = || Roots::builder().named("root", base.join("root"), access).named("gone", base.join("gone"), access).open();
+    let open = || {
+        let builder = Roots::builder().named("root", base.join("root"), access);
+        builder.named("gone", base.join("gone"), access).named("away", base.join("away"), access).open()
+    };
     let roots = open().unwrap();
+    fs::rename(base.join("away"), base.join("away for now")).unwrap();
     let fence = || {
         Fence::around(&roots)
             .unwrap()
@@ -190,10 +194,13 @@ pub(crate) fn play() {
         }
         other => panic!("{other:?}"),
     }
+    let both = roots.rename("root://away/file", "root://gone/file").map_err(|error| error.to_string());
+    println!("from what is away to what is gone: {both:?}");
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).unwrap();
     println!("again: {:?}", open().map(drop).map_err(|error| error.to_string()));
     println!("gone: {:?}", roots.symlink_metadata("root://gone/").map(drop).map_err(|error| error.to_string()));
+    println!("back: {}", roots.symlink_metadata("root://away/file").map_or_else(|error| error.code(), |_| "ok"));
     println!("narrowed: {:?}", roots.within("root://root/inner").and_then(|inner| inner.read_dir(".").map(drop)).is_ok());
     println!("privileges: {}", rustix::thread::no_new_privs().unwrap());
     for (name, _) in TRIED {
@@ -230,7 +237,7 @@ fn program() -> Vec<u8> {
 
 fn planted() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for dir in ["root", "out", "log"] {
+    for dir in ["root", "out", "log", "away"] {
         let dir = folder.path().join(dir);
         fs::create_dir_all(dir.join("victim_dir")).unwrap();
         for file in ["file", "secret", "victim", "named", "movable", "cut", "old"] {
@@ -265,14 +272,15 @@ pub(crate) fn is_kept_in(level: u32, access: &str) -> Result<(), Failed> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut found = Vec::new();
     for line in lines.by_ref() {
-        let is_status = line.starts_with("status: ");
+        let waits = line.starts_with("from what is away to what is gone: ");
         found.push(line);
-        if is_status {
+        if waits {
             break;
         }
     }
-    // What was missing at the start is there now.
+    // What was missing at the start is there now, and what was away is back.
     fs::create_dir(base.join("gone")).unwrap();
+    fs::rename(base.join("away for now"), base.join("away")).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     found.extend(lines);
     assert!(child.wait().unwrap().success(), "{found:#?}");
@@ -302,6 +310,8 @@ pub(crate) fn is_kept_in(level: u32, access: &str) -> Result<(), Failed> {
         ("a grant afterwards", told("again: ").contains("unsupported: this process is fenced in by the kernel") == fenced),
         ("a missing root", (gone.contains("root-absent: ") && gone.contains("to start the program anew")) == fenced),
         ("narrowing", told("narrowed: ") == "true"),
+        ("a root that was away", told("back: ") == "ok"),
+        ("advice for a root that is away", !told("from what is away to what is gone: ").contains("anew")),
         ("revoking", told("revoked: ") == "revoked"),
         ("privileges", told("privileges: ") == fenced.to_string()),
         ("status", status.starts_with(&want)),

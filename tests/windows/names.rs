@@ -92,6 +92,16 @@ fn odd_names_from_the_disk_are_listed_and_nothing_else() {
         assert_eq!(text.ok().as_deref(), Some("ODD"), "{odd:?}");
     }
     assert!(folder.verbatim("ws/d/dir.").is_dir());
+    // Nor half of one whose names are odd for files alone.
+    fs::create_dir_all(folder.at("ws/e/sub")).unwrap();
+    for plain in ["ws/e/a.txt", "ws/e/sub/b.txt", "ws/e/z.txt"] {
+        fs::write(folder.at(plain), "PLAIN").unwrap();
+    }
+    fs::write(folder.verbatim("ws/e/sub/odd."), "ODD").unwrap();
+    assert_eq!(code(roots.remove_dir_all("e")), "invalid-path");
+    for plain in ["ws/e/a.txt", "ws/e/sub/b.txt", "ws/e/z.txt"] {
+        assert_eq!(fs::read_to_string(folder.at(plain)).ok().as_deref(), Some("PLAIN"), "{plain}");
+    }
 }
 
 /// The 8.3 alias of a name, as the command processor tells it.
