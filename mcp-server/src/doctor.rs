@@ -1,6 +1,6 @@
 //! `--doctor`: what this kernel and the disk of each directory give, what is lost without it, and whether each directory can be served.
 //!
-//! May touch: `once`, `screen`, `settings`, `start`, the roots, without changing anything; what the kernel says of itself, through roots of its own.
+//! May touch: `fence`, `once`, `screen`, `settings`, `start`, the roots, without changing anything; what the kernel says of itself, through roots of its own.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use cap_roots::config::Landlock;
 use cap_roots::landlock::{self, Status};
 use cap_roots::{Access, Finding, RootInfo, Roots, Support};
 
+use crate::fence;
 use crate::once::REFUSED;
 use crate::screen::{self, Table, Tone};
 use crate::settings::Settings;
@@ -117,8 +118,10 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
     let kernel = said_by_kernel("/proc/sys/kernel", "osrelease");
     let kernel = kernel.as_deref().map_or("unknown", str::trim);
     writeln!(out, "{}", Tone::Heading.paint(format_args!("System: {} {}", std::env::consts::OS, cap_roots::escape(kernel))))?;
-    let mut less = system(&mut out)?;
-    let roots = match settings.builder().open() {
+    let opened = settings.builder().open();
+    let writes = opened.as_ref().is_ok_and(fence::writes);
+    let mut less = system(&mut out, fence::not_raised(settings, writes))?;
+    let roots = match opened {
         Ok(roots) => roots,
         Err(error) => {
             writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {error}")))?;
@@ -167,8 +170,8 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the kernel gives, tried on the top directory. Whether anything is missing.
-fn system(out: &mut impl Write) -> io::Result<bool> {
+/// What the kernel gives, tried on the top directory; `no_fence`: why none is raised, whatever it gives. Whether anything is missing.
+fn system(out: &mut impl Write, no_fence: Option<&str>) -> io::Result<bool> {
     let top = Roots::builder().named("top", "/", Access::List).open().ok();
     let support = top.as_ref().and_then(|top| top.list().next()).and_then(|top| top.support());
     let of = |finding: fn(&Support) -> Finding| support.as_ref().map_or(Finding::Unknown, finding);
@@ -178,18 +181,19 @@ fn system(out: &mut impl Write) -> io::Result<bool> {
     row(&mut table, &MOUNT_ID, of(|support| support.mount_id), MOUNT_ID.by);
     let outlook = landlock::outlook();
     let (told, tone) = match &outlook {
+        _ if no_fence.is_some() => ("not used", Tone::Doubtful),
         Status::Full { .. } => ("full", Tone::Good),
         Status::Partial { .. } => ("partial", Tone::Doubtful),
         _ => ("no", Tone::Doubtful),
     };
     table.row([(LANDLOCK.name, Tone::Plain), (told, tone), (LANDLOCK.by, Tone::Plain)]);
-    table.note("the process", &outlook.to_string());
+    table.note("the process", &no_fence.map_or_else(|| outlook.to_string(), |why| format!("no fence by the kernel: {why}")));
     table.note(format_args!("without {}", LANDLOCK.name), LANDLOCK.without);
     for (feature, _) in ELSEWHERE.iter().filter(|(_, is_here)| *is_here) {
         less |= row(&mut table, feature, Finding::No, feature.by);
     }
     table.print(out)?;
-    Ok(less || !matches!(outlook, Status::Full { .. }))
+    Ok(less || no_fence.is_some() || !matches!(outlook, Status::Full { .. }))
 }
 
 /// What one directory's disk gives. Whether anything is missing.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use cap_roots::config::Landlock;
-use cap_roots::landlock::{Fence, Status, kernel};
+use cap_roots::landlock::{Fence, Status, Why, kernel, outlook};
 use cap_roots::{Access, Error, RootInfo, Roots};
 
 use crate::audit;
@@ -20,25 +20,48 @@ pub(crate) enum Raised {
     Up { status: Status, wide: Option<PathBuf> },
     /// No fence, for this reason.
     Not(String),
+    /// Nothing is served now; whether there would be one.
+    Rehearsed(bool),
 }
 
 /// The least level at which nothing is taken away from what tools do: below it, every move between two directories is refused.
 const MOVES: u32 = 2;
 
+/// Why none is raised, though the kernel may have one of this level.
+pub(crate) fn not_raised(settings: &Settings, writes: bool) -> Option<&'static str> {
+    reason(settings.landlock, settings.trusts_clients(), writes, kernel())
+}
+
+fn reason(wanted: Landlock, trusts_clients: bool, writes: bool, level: Result<u32, Why>) -> Option<&'static str> {
+    if wanted == Landlock::Off {
+        Some("it is switched off")
+    } else if trusts_clients {
+        Some("the roots of clients are grants, and are opened later")
+    } else if wanted != Landlock::Require && writes && level.is_ok_and(|level| level < MOVES) {
+        Some("this kernel's Landlock would refuse every move between two directories")
+    } else {
+        None
+    }
+}
+
+pub(crate) fn writes(roots: &Roots) -> bool {
+    roots.list().any(|root| root.access() == Access::Write)
+}
+
+/// What would come of it.
+pub(crate) fn rehearse(settings: &Settings, roots: &Roots) -> Raised {
+    let raised = not_raised(settings, writes(roots)).is_none();
+    Raised::Rehearsed(raised && !matches!(outlook(), Status::None { .. }))
+}
+
 /// Raises it as the operator wants it, or says in one line why that cannot be.
 pub(crate) fn raise(settings: &Settings, roots: &Roots, audit: Option<&audit::Place>) -> Result<Raised, String> {
-    let required = match settings.landlock {
-        Landlock::Off => return Ok(Raised::Not("it is switched off".to_owned())),
-        Landlock::Require => true,
-        _ => false,
-    };
-    if settings.trusts_clients() {
+    let required = settings.landlock == Landlock::Require;
+    if settings.landlock != Landlock::Off && settings.trusts_clients() {
         tracing::warn!("the roots of clients are grants and are opened later, so the kernel does not fence this process in");
-        return Ok(Raised::Not("the roots of clients are grants, and are opened later".to_owned()));
     }
-    let writes = roots.list().any(|root| root.access() == Access::Write);
-    if !required && writes && kernel().is_ok_and(|level| level < MOVES) {
-        return Ok(Raised::Not("this kernel's Landlock would refuse every move between two directories".to_owned()));
+    if let Some(why) = not_raised(settings, writes(roots)) {
+        return Ok(Raised::Not(why.to_owned()));
     }
     let wide = audit.and(settings.audit.as_deref()).and_then(|file| too_wide(file.parent()?.to_owned(), roots));
     let raised = fence(roots, audit).and_then(|fence| if required { fence.require() } else { fence.apply() });
@@ -82,8 +105,8 @@ impl Raised {
             );
         }
         let until = match self {
-            Self::Up { .. } => "it is there and the server was started anew",
-            Self::Not(_) => "it is there",
+            Self::Up { .. } | Self::Rehearsed(true) => "it is there and the server was started anew",
+            Self::Not(_) | Self::Rehearsed(false) => "it is there",
         };
         for root in roots.list().filter(RootInfo::is_absent) {
             tracing::warn!(
@@ -100,6 +123,30 @@ impl fmt::Display for Raised {
         match self {
             Self::Up { status, .. } => status.fmt(f),
             Self::Not(why) => write!(f, "no fence by the kernel: {why}"),
+            Self::Rehearsed(_) => f.write_str("no fence by the kernel: an explanation does nothing"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches: a fence of the oldest level, which takes moves away from who may write; one beside grants that come later.
+    #[test]
+    fn what_stands_in_its_way() {
+        let tried =
+            |wanted, trusts, writes, level| reason(wanted, trusts, writes, level).unwrap_or("").split(' ').next().unwrap_or("");
+        for (wanted, trusts, writes, level, why) in [
+            (Landlock::Off, false, false, Ok(7), "it"),
+            (Landlock::Auto, true, false, Ok(7), "the"),
+            (Landlock::Auto, false, true, Ok(1), "this"),
+            (Landlock::Auto, false, false, Ok(1), ""),
+            (Landlock::Require, false, true, Ok(1), ""),
+            (Landlock::Auto, false, true, Ok(2), ""),
+            (Landlock::Auto, false, true, Err(Why::NotThere), ""),
+        ] {
+            assert_eq!(tried(wanted, trusts, writes, level), why, "{wanted:?} {trusts} {writes} {level:?}");
         }
     }
 }

@@ -49,7 +49,6 @@ use cap_roots::{Roots, config};
 
 use audit::Audit;
 use context::{Context, Walks};
-use fence::Raised;
 use options::Options;
 use settings::Settings;
 use walk::Cursors;
@@ -105,7 +104,7 @@ fn run(roots: Roots, options: &Options, settings: &Arc<Settings>, audit: Option<
     let audit = audit.filter(|_| options.explain.is_none());
     work::processors();
     let fence = if options.explain.is_some() {
-        Raised::Not("an explanation does nothing".to_owned())
+        fence::rehearse(settings, &roots)
     } else {
         match fence::raise(settings, &roots, audit.as_ref()) {
             Ok(fence) => fence,

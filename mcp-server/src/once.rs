@@ -24,13 +24,15 @@ const ARGUMENTS: u64 = 64 << 20;
 
 /// `--call`: the answer on standard output, a refusal on standard error.
 pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Duration) -> io::Result<ExitCode> {
+    // One thread for the call, which the system may not let go, and one for its answer.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build()?;
     let read = if arguments == "-" { read_arguments()? } else { arguments.to_owned() };
     let outcome = match context.audit.call(None, tool) {
         Ok(call) => {
             let outcome = match serde_json::from_str(&read) {
                 Ok(Value::Object(arguments)) => {
                     let context = Context { roots: call.watch(context.roots.clone()), ..context.clone() };
-                    run(&context, tool, arguments, deadline)?
+                    runtime.block_on(run(&context, tool, arguments, deadline))?
                 }
                 _ => Err(Error::invalid_argument("the arguments are not a JSON object")
                     .advise("give them as in --args '{\"path\":\".\"}', or by standard input with --args -")),
@@ -40,14 +42,16 @@ pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Dur
         }
         Err(busy) => Err(busy),
     };
-    match outcome {
-        Ok(result) => print(&result).map(|()| ExitCode::SUCCESS),
-        Err(error) => {
-            writeln!(io::stderr(), "{error}")?;
-            let misuse = error.kind() == ErrorKind::InvalidArgument;
-            Ok(ExitCode::from(if misuse { MISUSE } else { REFUSED }))
-        }
-    }
+    let told = match outcome {
+        Ok(result) => runtime.block_on(printed(result)),
+        Err(error) => Ok(Err(error)),
+    };
+    // A thread that the system does not let go must not hold the end.
+    runtime.shutdown_background();
+    let Err(error) = told? else { return Ok(ExitCode::SUCCESS) };
+    writeln!(io::stderr(), "{error}")?;
+    let misuse = error.kind() == ErrorKind::InvalidArgument;
+    Ok(ExitCode::from(if misuse { MISUSE } else { REFUSED }))
 }
 
 /// What stands on standard input; nothing that parses where that is too much or no text.
@@ -59,25 +63,33 @@ fn read_arguments() -> io::Result<String> {
 }
 
 /// The call on a thread of its own, until it is done, its time is over, or the process is asked to end.
-fn run(context: &Context, tool: &str, arguments: JsonObject, deadline: Duration) -> io::Result<Result<CallToolResult, Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
-    let outcome = runtime.block_on(async {
-        signals::ignore_size_limit()?;
-        let work = Work::until(deadline);
-        let (context, tool, at_work) = (context.clone(), tool.to_owned(), work.clone());
-        let call = tokio::task::spawn_blocking(move || tools::call(&context, &at_work, &tool, arguments));
-        let working = async { call.await.map_err(|fault| ErrorData::internal_error(fault.to_string(), None)) };
-        let stopped = async {
-            tokio::select! {
-                () = shutdown::asked() => ErrorKind::Cancelled,
-                () = tokio::time::sleep(deadline) => ErrorKind::Timeout,
-            }
-        };
-        server::outcome(working, stopped, || work.stop(), server::GRACE).await.map_err(io::Error::other)
-    });
-    // A thread that the system does not let go must not hold the end.
-    runtime.shutdown_background();
-    outcome
+async fn run(
+    context: &Context,
+    tool: &str,
+    arguments: JsonObject,
+    deadline: Duration,
+) -> io::Result<Result<CallToolResult, Error>> {
+    signals::ignore_size_limit()?;
+    let work = Work::until(deadline);
+    let (context, tool, at_work) = (context.clone(), tool.to_owned(), work.clone());
+    let call = tokio::task::spawn_blocking(move || tools::call(&context, &at_work, &tool, arguments));
+    let working = async { call.await.map_err(|fault| ErrorData::internal_error(fault.to_string(), None)) };
+    let stopped = async {
+        tokio::select! {
+            () = shutdown::asked() => ErrorKind::Cancelled,
+            () = tokio::time::sleep(deadline) => ErrorKind::Timeout,
+        }
+    };
+    server::outcome(working, stopped, || work.stop(), server::GRACE).await.map_err(io::Error::other)
+}
+
+/// The answer, on a thread of its own as well: whoever reads slowly is waited for until the process is asked to end.
+async fn printed(result: CallToolResult) -> io::Result<Result<(), Error>> {
+    let printing = tokio::task::spawn_blocking(move || print(&result));
+    tokio::select! {
+        done = printing => done.map_err(io::Error::other)?.map(Ok),
+        () = shutdown::asked() => Ok(Err(ErrorKind::Cancelled.into())),
+    }
 }
 
 /// The content on standard output, so that it can be piped; notices on standard error.

@@ -36,9 +36,13 @@ impl Tone {
     }
 }
 
-/// Standard output, with colours where they are wanted.
+/// Standard output, with colours where they are wanted. The real stream is asked, since a console of Windows has to be told that colours come; one
+/// that takes them by calls of its own alone gets none.
 pub(crate) fn out() -> impl Write {
-    let wanted = anstream::AutoStream::choice(&io::stdout());
+    let wanted = match anstream::AutoStream::auto(io::stdout()).current_choice() {
+        anstream::ColorChoice::AlwaysAnsi => anstream::ColorChoice::AlwaysAnsi,
+        _ => anstream::ColorChoice::Never,
+    };
     anstream::AutoStream::new(Box::new(output::stdout()) as Box<dyn Write>, wanted)
 }
 

@@ -6,12 +6,13 @@
 
 mod support;
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use cap_roots_oracle::needs;
 use serde_json::{Value, json};
 use support::eras;
-use support::wire::Session;
+use support::wire::{Session, signal, wait};
 
 /// A server on a file that no call reaches the second line of. `None` where the disk takes no such file.
 fn start(arguments: &[&str], dir: &std::path::Path, more: &[&str]) -> Option<Session> {
@@ -187,4 +188,20 @@ fn a_root_that_hangs_stops_no_other() {
         session.send(None, "notifications/cancelled", json!({ "requestId": id }));
     }
     session.end();
+}
+
+/// Catches: a `--call` that waits for a reader with signals that go nowhere.
+#[test]
+fn a_call_whose_reader_stops_ends_when_it_is_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("f"), "a line of text\n".repeat(1 << 15)).unwrap();
+    for name in ["-TERM", "-INT"] {
+        let mut command = std::process::Command::new(support::SERVER);
+        command.args(["--call", "read_text_file", "--args", r#"{"path":"f"}"#]).arg(folder.path());
+        let mut call = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        // Begun, and more than a pipe holds.
+        call.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        signal(&call, name);
+        assert_eq!(wait(&mut call).code(), Some(1));
+    }
 }

@@ -51,6 +51,17 @@ fn faults_are_told_apart() {
     assert_eq!(Error::from(ErrorKind::NoRoots).fault(), Fault::Misuse);
 }
 
+/// Catches: an advice that sends a fenced process to look for what it can never open.
+#[test]
+fn behind_a_fence_the_mend_is_a_new_start() {
+    let closed = Error::fenced();
+    assert_eq!((closed.code(), closed.fault()), ("unsupported", Fault::Environment));
+    let absent = Error::from(ErrorKind::RootAbsent).absent_since_start().about("root://gone/x");
+    for (text, mend) in [(closed.to_string(), "start the process anew"), (absent.to_string(), "start the program anew")] {
+        assert!(text.contains(mend) && text.lines().count() == 1, "{text}");
+    }
+}
+
 #[test]
 fn what_an_error_is_about() {
     let error = Error::not_granted("tree is switched off");

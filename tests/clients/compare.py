@@ -166,6 +166,10 @@ def build_files(folder, entries):
             at.mkdir(parents=True)
         (at / f"name-{made}.txt").touch()
         made += 1
+    names = folder / "names"
+    names.mkdir()
+    for number in range(1000):
+        (names / f"name-{number}.txt").touch()
     line = "{:07} a line of some text in a file that is edited\n"
     (folder / "edit.txt").write_text("".join(line.format(number) for number in range((5 << 20) // len(line.format(0)))))
     with open(folder / "large.txt", "w") as large:
@@ -287,6 +291,13 @@ def measure(programs, folder, options):
         return taken * 1000
 
     table.row("edit_file, 3 lines of 5 MiB (ms)", 9, servers, edited)
+
+    def listed(name, _):
+        text, taken = server(name).call("list_directory", {"path": str(folder / "names")})
+        assert text.count("name-") == 1000, text[:1000]
+        return taken * 1000
+
+    table.row("list_directory, 1,000 names (ms)", 60, servers, listed)
 
     def walked(tool, arguments, count):
         def taken(name, _):

@@ -1,6 +1,6 @@
 //! Requests that have no answer yet, and what each of them holds.
 //!
-//! May touch: `turns`, the budget, the turns of calls. A request holds its part of the memory until its answer is written, and the turn of its call
+//! May touch: `turns`, the budget. A request holds its part of the memory until its answer is written, and the turn of its call
 //! where the answer is more than that part counts for: for a client that does not read, no more is worked than it has room for.
 
 use std::collections::HashMap;
@@ -37,7 +37,8 @@ impl Slot {
 pub(super) struct Unanswered {
     slots: Mutex<HashMap<RequestId, Slot>>,
     /// Those that were withdrawn while their calls were at work: the protocol library tells answers apart by the id alone, so one of these calls
-    /// would answer, and stop, another one that has its id.
+    /// would answer, and stop, another one that has its id. Between the end of a call and its answer a moment is left, for a client that uses an
+    /// id twice, which the protocol forbids.
     withdrawn: Mutex<HashMap<RequestId, Weak<Held>>>,
     count: watch::Sender<usize>,
 }

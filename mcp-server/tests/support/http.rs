@@ -58,11 +58,12 @@ impl Server {
         Self { child, at: at.unwrap(), token, told }
     }
 
-    /// Standard error so far.
+    /// Of its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
+    /// Standard error so far.
     pub(crate) fn told(&self) -> String {
         self.told.lock().unwrap().clone()
     }
