@@ -13,6 +13,7 @@ use crate::text;
 
 #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) use system::is_link_met;
+pub(crate) use system::is_on_another_mount;
 
 /// The result of every fallible call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -163,6 +164,7 @@ pub(crate) enum Detail {
     FileUriDrive,
     NotALink,
     LinkTextLeavesRoot,
+    OtherMount,
     SeveralForms,
     NoEntry,
     Inside,
@@ -219,6 +221,7 @@ impl fmt::Display for Detail {
             }
             Detail::NotALink => f.write_str("it is not a symbolic link"),
             Detail::LinkTextLeavesRoot => f.write_str("the link leads outside, so its text is not shown"),
+            Detail::OtherMount => f.write_str("another mount begins there, and this root ends where its own does"),
             Detail::SeveralForms => {
                 f.write_str("several names differ from it only in their Unicode form; copy one of them from a listing")
             }
@@ -371,6 +374,12 @@ impl Error {
     pub(crate) fn fenced() -> Self {
         let advice = "open all roots before the fence, or start the process anew with this directory among its grants";
         Self::detailed(ErrorKind::Unsupported, Detail::Fenced).advise(advice)
+    }
+
+    /// Of what is not on the mount of a root that ends with it.
+    pub(crate) fn on_another_mount() -> Self {
+        let advice = "use a path on the root's own file system, or ask the operator";
+        Self::detailed(ErrorKind::OutsideRoots, Detail::OtherMount).advise(advice)
     }
 
     /// Of a root that was missing when the fence was made.

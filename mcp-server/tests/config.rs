@@ -167,7 +167,7 @@ fn a_file_that_is_wrong_stops_the_start() {
         ("[[root]]\npath = \"../a\"\nacces = \"read\"\n", ":3:1: unknown key \"acces\" in [[root]]; access may be meant"),
         ("[[root]]\npath = \"../a\"\naccess = \"read\"\n[[root", ":4:7: the file ends too early"),
         ("must_end = true\n[[root]]\npath = \"../a\"\naccess = \"read\"\n", ":5:1: "),
-        ("one_file_system = true\n", ":1:1: unknown key \"one_file_system\""),
+        ("two_file_systems = true\n", ":1:1: unknown key \"two_file_systems\""),
     ] {
         fs::write(&file, config).unwrap();
         for options in [FILE, &["--config", "etc/c.toml", "a"], &["--config", "etc/c.toml", "--explain", "x", "a"]] {

@@ -1,0 +1,40 @@
+//! On which mounts names may lead.
+//!
+//! May touch: nothing; `step` asks the system. Judged on what was opened, so that a mount that comes between a look and an open is met.
+
+use std::io;
+
+use cap_std::fs::Dir;
+
+use crate::resolve::step;
+
+/// A mount, by a number that no other has as long as something on it is held: the root's directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mount {
+    #[cfg_attr(any(not(target_os = "linux"), cap_roots_portable), allow(dead_code, reason = "only Linux tells it"))]
+    Id(u64),
+    /// Where the system does not tell more. A bind mount has the number of the disk that it shows a part of.
+    Device(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mounts {
+    /// All: mount points are crossed.
+    Any,
+    /// That of the root's directory.
+    Only(Mount),
+}
+
+impl Mounts {
+    pub(crate) fn below(root: &Dir, one_file_system: bool) -> io::Result<Self> {
+        Ok(if one_file_system { Mounts::Only(step::mount_of(root)?) } else { Mounts::Any })
+    }
+
+    /// `lies_on`: asked only where it matters. The refusal is [`is_on_another_mount`](crate::error::is_on_another_mount).
+    pub(crate) fn check(self, lies_on: impl FnOnce() -> io::Result<Mount>) -> io::Result<()> {
+        match self {
+            Mounts::Only(own) if lies_on()? != own => Err(io::ErrorKind::CrossesDevices.into()),
+            Mounts::Only(_) | Mounts::Any => Ok(()),
+        }
+    }
+}
