@@ -34,10 +34,8 @@ pub(super) enum Fast {
 /// `level`: what the rules say of the last name, if the names walked are the ones in the text. `free`: without rules, links change nothing
 /// about that; with rules none may be on the way. EXDEV is for both, a way out and another mount: the walk tells which.
 pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: bool, mounts: Mounts) -> Fast {
-    let mut confined = if free { CONFINED } else { CONFINED.union(ResolveFlags::NO_SYMLINKS) };
-    if mounts != Mounts::Any {
-        confined |= ResolveFlags::NO_XDEV;
-    }
+    let confined = if free { CONFINED } else { CONFINED.union(ResolveFlags::NO_SYMLINKS) };
+    let confined = if mounts == Mounts::Any { confined } else { confined.union(ResolveFlags::NO_XDEV) };
     if want.is_slot() {
         return slot(from, path, want, level, confined, mounts);
     }

@@ -38,3 +38,41 @@ impl Mounts {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::fs::File;
+
+    use super::*;
+    use crate::error::is_on_another_mount;
+
+    fn held(path: &str) -> Dir {
+        Dir::from_std_file(File::open(path).unwrap())
+    }
+
+    /// Catches: an opening that leaves it to the look before, and lets through what was mounted between the two.
+    #[test]
+    fn each_step_asks_of_what_it_opened() {
+        let (top, dev, proc) = (held("/"), held("/dev"), held("/proc"));
+        let own = Mounts::below(&top, true).unwrap();
+        let [null, version, name] = ["null", "version", "proc"].map(OsStr::new);
+        for mounts in [own, Mounts::Any] {
+            for (step, outcome) in [
+                ("enter", step::enter(&top, name, mounts).map(drop)),
+                ("enter a file", step::enter(&proc, version, mounts).map(drop)),
+                ("enter a link", step::enter(&proc, OsStr::new("self"), mounts).map(drop)),
+                ("enter_to_list", step::enter_to_list(&top, name, mounts).map(drop)),
+                ("open_dir_at", step::open_dir_at(&top, name, mounts).map(drop)),
+                ("open", step::open(&proc, version, mounts).map(drop)),
+                ("open a link", step::open(&proc, OsStr::new("self"), mounts).map(drop)),
+                ("open_for_change", step::open_for_change(&dev, null, false, mounts).map(drop)),
+                ("see", step::see(&top, name, mounts).map(drop)),
+            ] {
+                let refused = outcome.as_ref().is_err_and(is_on_another_mount);
+                assert_eq!(refused, mounts == own, "{step}: {outcome:?}");
+            }
+        }
+    }
+}

@@ -48,7 +48,6 @@ const OF_CONFIGS: &[&str] = &[
     "client_roots = \"trust\"\n",
     "client_roots = \"narrow\"\n",
     "hide_host_paths = true\n",
-    "one_file_system = true\n",
     "tools = [\"a\", \"b\"]\n",
     "disable_tools = [\n\"c\"]\n",
     "ignore = [\"*.js\"]\n",
@@ -87,6 +86,7 @@ const OF_CONFIGS: &[&str] = &[
     "max_text_bytes = 9223372036854775807\n",
     "\"a/**b\" = \"read\"\n",
     "landlock = \"require\"\n",
+    "one_file_system = true\n",
 ];
 
 /// What an input means.
