@@ -3,6 +3,7 @@
 //! May touch: nothing else of the crate but the escaping rules in `text`. It never receives a host path: the only spelling that an
 //! error can carry is the one that the caller typed, and [`Subject`] is its only way in.
 
+mod subject;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use std::fmt;
 
 use crate::text;
 
+pub(crate) use subject::Subject;
 #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) use system::is_link_met;
 pub(crate) use system::is_on_another_mount;
@@ -253,20 +255,6 @@ impl fmt::Display for Detail {
     }
 }
 
-/// What an error is about, in the words of whoever will read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// Nothing that may be repeated.
-    #[default]
-    Unnamed,
-    /// The path as the caller typed it.
-    Typed(String),
-    /// The second path of an operation with two, until it is known how that was typed.
-    Target,
-    /// A root, by its name.
-    Root(String),
-}
-
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     kind: ErrorKind,
@@ -395,27 +383,6 @@ impl Error {
 
     pub(crate) fn detailed(kind: ErrorKind, detail: Detail) -> Self {
         Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail), advice: None }))
-    }
-
-    pub(crate) fn on(mut self, subject: Subject) -> Self {
-        self.0.subject = subject;
-        self
-    }
-
-    /// For an operation with two paths: about the source, unless it was said to be about the target.
-    pub(crate) fn on_end(self, source: Subject, target: Subject) -> Self {
-        let subject = if self.is_at_target() { target } else { source };
-        self.on(subject)
-    }
-
-    /// Whether it was said to be about the target.
-    pub(crate) fn is_at_target(&self) -> bool {
-        self.0.subject == Subject::Target
-    }
-
-    /// The same refusal, of what is at the target.
-    pub(crate) fn at_target(self) -> Self {
-        self.on(Subject::Target)
     }
 }
 
