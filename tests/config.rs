@@ -377,6 +377,18 @@ fn is_no_more(part: &Config, whole: &Config) -> bool {
     part.roots().len() <= whole.roots().len() && roots && (part.roots().is_empty() || all && part.limits() == whole.limits())
 }
 
+/// Catches: a key that is read and not handed on. A handle of the system would know no bound.
+#[test]
+fn the_builder_knows_whether_roots_end_with_their_mounts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (bounded, kept) in [(true, Some("not-granted")), (false, None)] {
+        let root = format!("[[root]]\npath = {:?}\naccess = \"write\"\n", folder.path().to_str().unwrap());
+        let text = format!("protect = \"none\"\none_file_system = {bounded}\n{root}");
+        let dir = Config::parse(&text).unwrap().builder().open().unwrap().open_dir(".").unwrap();
+        assert_eq!(dir.into_std_without_revocation().err().map(|error| error.code()), kept);
+    }
+}
+
 /// With `must_end`, each cut but one behind the last word is an error.
 #[test]
 fn a_file_that_must_end_is_whole_or_refused() {

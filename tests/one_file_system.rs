@@ -319,12 +319,18 @@ fn mounts_later() {
     let late = builder().one_file_system().named("late", place.join("late/root"), Access::Write);
     let (roots, late) = (open(&place), late.open().unwrap());
     let (dir, entry) = (roots.open_dir("own").unwrap(), roots.open_dir("own/d").unwrap());
+    let within = roots.within("own/d").unwrap();
     mount(&["--bind", &at("tree/a"), &at("own/d")]);
+    assert_eq!(code(within.read("root://root/own/d/f")), "outside-roots");
     assert_eq!((code(roots.read("own/d/f")), code(dir.read("d/f"))), ("outside-roots", "outside-roots"));
     // What is open already is the root's own.
     assert_eq!(entry.read_to_string("f").unwrap(), "text\n");
-    // What is mounted beneath the walk on its way down and back up is met as well.
-    assert_eq!(code(dir.read("d/../f")), "outside-roots");
+    // Between the look at a file and its replacement.
+    let update = roots.update("plain", |_| {
+        mount(&["--bind", &at("own/f"), &at("plain")]);
+        Ok(b"new".to_vec())
+    });
+    assert_eq!((code(update), fs::read_to_string(at("own/f")).unwrap()), ("outside-roots", "text\n".to_owned()));
 
     // A root that is missing is on whichever mount it is found.
     assert_eq!(code(late.read("f")), "root-absent");
