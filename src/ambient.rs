@@ -12,6 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::identity::Identity;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Entered, Target};
 
 /// Most links on the way to a file of the operator.
@@ -223,7 +224,7 @@ pub(crate) fn passed(path: &Path) -> Result<Passed> {
             (Part::Top(top), _) => Dir::open_ambient_dir(top, ambient_authority()).map_err(io)?,
             (_, None) => return Err(ErrorKind::InvalidPath.into()),
             (Part::Up, Some(dir)) => parent_of(dir).map_err(io)?,
-            (Part::Name(name), Some(dir)) => match step::enter(dir, name) {
+            (Part::Name(name), Some(dir)) => match step::enter(dir, name, Mounts::Any) {
                 Ok(Entered::Dir(dir)) => dir,
                 Ok(Entered::Link(Target::Text(_))) if links == LINK_LIMIT => return Err(ErrorKind::SymlinkLoop.into()),
                 Ok(Entered::Link(Target::Text(target))) => {

@@ -129,6 +129,7 @@ impl Authority {
             && self.deadline.is_none()
             && self.cancelled.is_empty()
             && !self.root.shared.refuse_hard_links
+            && !self.root.shared.one_file_system
             && self.root.rules.is_empty()
     }
 }
@@ -247,6 +248,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let picky = Roots::builder().root(folder.path(), Access::Write).refuse_hard_links().open().unwrap();
         assert!(!picky.place_of_first().authority.is_unconditional());
+        let bounded = Roots::builder().root(folder.path(), Access::Write).one_file_system().open().unwrap();
+        assert!(!bounded.place_of_first().authority.is_unconditional());
     }
 
     // On Windows the directory of a root cannot be removed.

@@ -37,6 +37,7 @@ pub struct Builder {
     hide_host_paths: bool,
     without_openat2: bool,
     refuse_hard_links: bool,
+    one_file_system: bool,
     read_limit: u64,
     outside: Vec<PathBuf>,
     named_by_client: bool,
@@ -51,6 +52,7 @@ impl Default for Builder {
             hide_host_paths: false,
             without_openat2: false,
             refuse_hard_links: false,
+            one_file_system: false,
             read_limit: READ_LIMIT,
             outside: Vec::new(),
             named_by_client: false,
@@ -114,6 +116,18 @@ impl Builder {
     /// lets a file be read that a rule keeps by its first. Off by default, since package stores and backups are made of such files.
     pub fn refuse_hard_links(mut self) -> Self {
         self.refuse_hard_links = true;
+        self
+    }
+
+    /// Ends each root where the mount of its directory ends: a directory or a file that something else is mounted on is `outside-roots`, by its name,
+    /// through links and `..`, at the end of a path and on the way. A listing and a walk show it by its name and do not go in, a copy of a tree counts
+    /// it as skipped, and a tree that holds one is not removed. A root that is granted on another mount inside of one is a root of its own.
+    ///
+    /// Judged at each operation on what was opened, so that a mount counts from the moment that it is there; what is open by then stays so. A
+    /// bind mount is one as well, of the same disk too, and what is behind it by another way on the root's own mount is not. Before Linux 5.8, and on
+    /// other systems, only the number of the device is told: there a bind mount of the same device is crossed.
+    pub fn one_file_system(mut self) -> Self {
+        self.one_file_system = true;
         self
     }
 
@@ -206,6 +220,7 @@ impl Builder {
             without_openat2: self.without_openat2,
             read_limit: self.read_limit,
             refuse_hard_links: self.refuse_hard_links,
+            one_file_system: self.one_file_system,
             hide_host_paths: self.hide_host_paths,
             outside,
             ..Shared::default()
@@ -213,7 +228,7 @@ impl Builder {
         let mut sets = Sets::default();
         let made = opened.into_iter().zip(nested).zip(chosen);
         let roots = made.map(|((root, nested), chosen)| root.into_root(nested, chosen, &mut sets, &shared));
-        let roots = roots.collect();
+        let roots = roots.collect::<Result<_>>()?;
         let home = ambient::home().and_then(|home| HostPath::from_disk(&home));
         Ok(Roots::new(roots, home, shared))
     }

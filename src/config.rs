@@ -32,7 +32,7 @@
 //!
 //! # The format
 //! Top level: `must_end`, `rules`, `protect` (`"default"`, `"none"`), `client_roots` (`"off"`, `"narrow"`, `"trust"`, `"trust-read"`),
-//! `landlock` (`"auto"`, `"require"`, `"off"`), `hide_host_paths`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`,
+//! `landlock` (`"auto"`, `"require"`, `"off"`), `hide_host_paths`, `one_file_system`, `tools`, `disable_tools`, `ignore`, `ignore_common`, `gitignore`, `audit`,
 //! `[limits]` and `[[root]]`; in a root `path` and `access`, which have to be there, `name`, `no_delete`, `rules` and `expires`. [`json_schema`] describes each. Keys that are not known are errors, and so is a file that says nothing at all.
 //!
 //! # A file that was cut off
@@ -79,6 +79,7 @@ pub struct Config {
     client_roots: Option<ClientRoots>,
     landlock: Option<Landlock>,
     hide_host_paths: bool,
+    one_file_system: bool,
     tools: Option<Vec<String>>,
     disabled_tools: Vec<String>,
     tool_places: Vec<(String, Place)>,
@@ -122,11 +123,14 @@ impl Config {
         self
     }
 
-    /// A builder with everything that the configuration says of directories: roots, rules, [`Protect`]ed names, whether host paths are hidden,
-    /// and the limit for reading. A file that it was read from and the audit log are kept
+    /// A builder with everything that the configuration says of directories: roots, rules, [`Protect`]ed names, whether host paths are hidden
+    /// and roots end with their mounts, and the limit for reading. A file that it was read from and the audit log are kept
     /// outside of all roots ([`Builder::keep_outside`]). Without a root in it, every operation answers `no-roots`.
     pub fn builder(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
+        if self.one_file_system {
+            builder = builder.one_file_system();
+        }
         for (glob, access) in self.protect.unwrap_or_default().rules() {
             builder = builder.rule(*glob, *access);
         }
@@ -182,6 +186,12 @@ impl Config {
     #[must_use]
     pub fn hide_host_paths(&self) -> bool {
         self.hide_host_paths
+    }
+
+    /// Whether each root ends where its mount does ([`Builder::one_file_system`]).
+    #[must_use]
+    pub fn one_file_system(&self) -> bool {
+        self.one_file_system
     }
 
     /// The only tools that are to be offered, if the file says so. Which there are, the embedding program knows.

@@ -119,7 +119,7 @@ impl Dir {
     ///
     /// # Errors
     /// `not-granted` where that would be more than was granted: less than [`Access::Write`](crate::Access::Write), a grant without
-    /// deletion or with an end, a root with rules.
+    /// deletion or with an end, a root with rules or one that ends where its mount does.
     pub fn into_std_without_revocation(self) -> Result<std::fs::File> {
         self.place.authority.check()?;
         if !self.place.authority.is_unconditional() {

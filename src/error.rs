@@ -3,6 +3,7 @@
 //! May touch: nothing else of the crate but the escaping rules in `text`. It never receives a host path: the only spelling that an
 //! error can carry is the one that the caller typed, and [`Subject`] is its only way in.
 
+mod subject;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -11,8 +12,10 @@ use std::fmt;
 
 use crate::text;
 
+pub(crate) use subject::Subject;
 #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) use system::is_link_met;
+pub(crate) use system::is_on_another_mount;
 
 /// The result of every fallible call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -163,6 +166,7 @@ pub(crate) enum Detail {
     FileUriDrive,
     NotALink,
     LinkTextLeavesRoot,
+    OtherMount,
     SeveralForms,
     NoEntry,
     Inside,
@@ -219,6 +223,7 @@ impl fmt::Display for Detail {
             }
             Detail::NotALink => f.write_str("it is not a symbolic link"),
             Detail::LinkTextLeavesRoot => f.write_str("the link leads outside, so its text is not shown"),
+            Detail::OtherMount => f.write_str("another mount begins there, and this root ends where its own does"),
             Detail::SeveralForms => {
                 f.write_str("several names differ from it only in their Unicode form; copy one of them from a listing")
             }
@@ -248,20 +253,6 @@ impl fmt::Display for Detail {
             Detail::Fence(message) | Detail::Message(message) => f.write_str(&text::escaped(message, text::MESSAGE_LIMIT)),
         }
     }
-}
-
-/// What an error is about, in the words of whoever will read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// Nothing that may be repeated.
-    #[default]
-    Unnamed,
-    /// The path as the caller typed it.
-    Typed(String),
-    /// The second path of an operation with two, until it is known how that was typed.
-    Target,
-    /// A root, by its name.
-    Root(String),
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -373,6 +364,12 @@ impl Error {
         Self::detailed(ErrorKind::Unsupported, Detail::Fenced).advise(advice)
     }
 
+    /// Of what is not on the mount of a root that ends with it.
+    pub(crate) fn on_another_mount() -> Self {
+        let advice = "use a path on the root's own file system, or ask the operator";
+        Self::detailed(ErrorKind::OutsideRoots, Detail::OtherMount).advise(advice)
+    }
+
     /// Of a root that was missing when the fence was made.
     pub(crate) fn absent_since_start(self) -> Self {
         self.advise("use another directory, or ask the operator to create or mount it and to start the program anew")
@@ -386,27 +383,6 @@ impl Error {
 
     pub(crate) fn detailed(kind: ErrorKind, detail: Detail) -> Self {
         Self(Box::new(Inner { kind, subject: Subject::Unnamed, detail: Some(detail), advice: None }))
-    }
-
-    pub(crate) fn on(mut self, subject: Subject) -> Self {
-        self.0.subject = subject;
-        self
-    }
-
-    /// For an operation with two paths: about the source, unless it was said to be about the target.
-    pub(crate) fn on_end(self, source: Subject, target: Subject) -> Self {
-        let subject = if self.is_at_target() { target } else { source };
-        self.on(subject)
-    }
-
-    /// Whether it was said to be about the target.
-    pub(crate) fn is_at_target(&self) -> bool {
-        self.0.subject == Subject::Target
-    }
-
-    /// The same refusal, of what is at the target.
-    pub(crate) fn at_target(self) -> Self {
-        self.on(Subject::Target)
     }
 }
 

@@ -33,7 +33,7 @@ impl Identity {
 
     #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
     pub(crate) fn of_dir_named(dir: &Dir, name: &OsStr) -> io::Result<Option<Self>> {
-        let metadata = crate::resolve::step::see(dir, name)?.metadata;
+        let metadata = crate::resolve::step::see(dir, name, crate::resolve::mounts::Mounts::Any)?.metadata;
         Ok(metadata.is_dir().then(|| Self::from(&metadata)))
     }
 }

@@ -13,6 +13,7 @@ use crate::error::{Detail, Error, ErrorKind, Result, Subject};
 use crate::identity::Identity;
 use crate::opened::Opened;
 use crate::path::relative::RelPath;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Entered};
 use crate::rule::{Rule, Rules, Shape};
 
@@ -182,7 +183,7 @@ impl Opened {
         let mut names: Vec<OsString> = canonical.strip_prefix(&found.canonical).ok()?.iter().map(ToOwned::to_owned).collect();
         let mut at = found.dir.try_clone().ok()?;
         for name in &names {
-            let Entered::Dir(dir) = step::enter(&at, name).ok()? else { return None };
+            let Entered::Dir(dir) = step::enter(&at, name, Mounts::Any).ok()? else { return None };
             at = dir;
         }
         if Identity::of(&at).ok()? != identity {

@@ -124,7 +124,7 @@ impl Opened {
         Rules::new(rules, Access::Write).level(&names).as_dir
     }
 
-    pub(crate) fn into_root(self, nested: Nested, chosen: bool, sets: &mut Sets, shared: &Arc<Shared>) -> Root {
+    pub(crate) fn into_root(self, nested: Nested, chosen: bool, sets: &mut Sets, shared: &Arc<Shared>) -> Result<Root> {
         let real = self.real_path().unwrap_or_else(|| self.given.clone());
         let mut spellings: Vec<HostPath> = HostPath::from_disk(&self.given).into_iter().collect();
         let mut also = |canonical: &Path| {
@@ -134,7 +134,8 @@ impl Opened {
         let state = match self.directory {
             Ok(found) => {
                 also(&real);
-                Ok(Held::new(found.dir, found.identity, found.at))
+                let held = Held::new(found.dir, found.identity, found.at, shared.one_file_system);
+                Ok(held.map_err(|error| Error::from_io(&error).on(Subject::Root(self.name.as_str().to_owned())))?)
             }
             Err(Some(missing)) if !chosen => {
                 also(&real);
@@ -143,7 +144,7 @@ impl Opened {
             Err(_) => Err(None),
         };
         let rules = sets.of(&self.rules, nested.rules, nested.ceiling);
-        Root {
+        Ok(Root {
             name: self.name,
             access: self.grant.access,
             no_delete: self.grant.no_delete,
@@ -158,6 +159,6 @@ impl Opened {
             instead_of: self.instead_of,
             state: Presence::new(state),
             shared: Arc::clone(shared),
-        }
+        })
     }
 }

@@ -25,6 +25,7 @@ use crate::path::region::Region;
 use crate::path::relative::RelPath;
 use crate::path::uri::RootName;
 use crate::queue::Queue;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Entered};
 use crate::rule::{Level, Rules};
 
@@ -32,6 +33,8 @@ use crate::rule::{Level, Rules};
 pub(crate) struct Held {
     pub(crate) dir: Arc<Dir>,
     pub(crate) identity: Identity,
+    /// Where what is below it has to lie.
+    pub(crate) mounts: Mounts,
     /// The directory that it was found in, and its name there. None for a top directory.
     at: Option<(Dir, OsString)>,
     /// When it was last seen there.
@@ -55,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) read_limit: u64,
     /// Files with more names than one are not opened.
     pub(crate) refuse_hard_links: bool,
+    /// A root ends where its mount does.
+    pub(crate) one_file_system: bool,
     pub(crate) hide_host_paths: bool,
     /// Directories on the way to files of the operator: no root may be one of them.
     pub(crate) outside: Vec<Identity>,
@@ -120,7 +125,7 @@ impl Root {
         if fenced::is() {
             return None;
         }
-        let held = self.state.pending.as_ref().and_then(pick_up)?;
+        let held = self.state.pending.as_ref().and_then(|pending| pick_up(pending, self.shared.one_file_system))?;
         if self.shared.outside.contains(&held.identity) {
             return None;
         }
@@ -146,13 +151,14 @@ impl Root {
 }
 
 impl Held {
-    pub(crate) fn new(dir: Dir, identity: Identity, at: Option<(Dir, OsString)>) -> Self {
-        let mut held = Self { dir: Arc::new(dir), identity, at, seen: LastSeen::default() };
+    pub(crate) fn new(dir: Dir, identity: Identity, at: Option<(Dir, OsString)>, one_file_system: bool) -> io::Result<Self> {
+        let mounts = Mounts::below(&dir, one_file_system)?;
+        let mut held = Self { dir: Arc::new(dir), identity, mounts, at, seen: LastSeen::default() };
         // Where its place cannot be looked at to begin with, that says nothing later.
         if !held.is_in_place() {
             held.at = None;
         }
-        held
+        Ok(held)
     }
 
     fn is_in_place(&self) -> bool {
@@ -164,7 +170,7 @@ impl Held {
     }
 }
 
-fn pick_up(pending: &Pending) -> Option<Held> {
+fn pick_up(pending: &Pending, one_file_system: bool) -> Option<Held> {
     let (last, way) = pending.names.split_last()?;
     let mut at = pending.ancestor.try_clone().ok()?;
     for name in way {
@@ -172,11 +178,11 @@ fn pick_up(pending: &Pending) -> Option<Held> {
     }
     let dir = enter(&at, last)?;
     let identity = Identity::of(&dir).ok()?;
-    Some(Held::new(dir, identity, Some((at, last.clone()))))
+    Held::new(dir, identity, Some((at, last.clone())), one_file_system).ok()
 }
 
 fn enter(dir: &Dir, name: &OsStr) -> Option<Dir> {
-    match step::enter(dir, name).ok()? {
+    match step::enter(dir, name, Mounts::Any).ok()? {
         Entered::Dir(dir) => Some(dir),
         Entered::Link(_) | Entered::Other => None,
     }
@@ -243,6 +249,10 @@ impl Place {
             Floor::Root | Floor::Names(_) => Ok(&self.root().held().ok_or(ErrorKind::RootAbsent)?.dir),
             Floor::Dir(held) => Ok(&held.dir),
         }
+    }
+
+    pub(crate) fn mounts(&self) -> Result<Mounts, Error> {
+        Ok(self.root().held().ok_or(ErrorKind::RootAbsent)?.mounts)
     }
 
     /// What the rules say of the floor.

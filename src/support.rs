@@ -43,7 +43,7 @@ pub struct Support {
     pub rename_no_replace: Finding,
     /// A file without a name, and a name for it later: `O_TMPFILE` and `linkat(2)`. Tried where the root may be written.
     pub unnamed_files: Finding,
-    /// The number of a mount in `statx(2)`.
+    /// The number of a mount in `statx(2)`, which [`Builder::one_file_system`](crate::Builder::one_file_system) goes by.
     pub mount_id: Finding,
     /// Whether names that differ in case are one. Looked at on entries that are there.
     pub folds_case: Finding,

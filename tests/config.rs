@@ -36,7 +36,7 @@ fn the_example_is_read() {
     assert_eq!(config.protect(), Some(Protect::Default));
     assert_eq!(config.client_roots(), Some(ClientRoots::Off));
     assert_eq!(config.landlock(), Some(Landlock::Auto));
-    assert!(!config.hide_host_paths());
+    assert!(!config.hide_host_paths() && !config.one_file_system());
     assert_eq!(config.tools().map(<[String]>::len), Some(7));
     assert_eq!(config.disabled_tools(), ["delete_file"]);
     assert_eq!(config.ignore(), ["*.min.js", "/fixtures/"]);
@@ -83,7 +83,9 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         ("landlok = \"auto\"", 1, 1, "unknown key \"landlok\"; landlock may be meant"),
         ("landlock = \"on\"", 1, 12, "landlock cannot be \"on\"; write landlock = \"auto\", \"require\" or \"off\""),
-        ("one_file_system = true", 1, 1, "unknown key \"one_file_system\"; known keys:"),
+        ("color = true", 1, 1, "unknown key \"color\"; known keys:"),
+        ("one_filesystem = true", 1, 1, "one_file_system may be meant"),
+        ("one_file_system = 1", 1, 19, "one_file_system cannot be 1; write one_file_system = true or"),
         ("audit = true", 1, 9, "audit cannot be true; write audit = \"FILE\""),
         ("audit = \"\"", 1, 9, "audit cannot be \"\""),
         ("audit = \"a\\u0000\"", 1, 9, "audit cannot be"),
@@ -370,8 +372,21 @@ fn is_no_more(part: &Config, whole: &Config) -> bool {
             && part.time_left().is_some() == whole.time_left().is_some()
     });
     let tools = (part.tools(), part.disabled_tools()) == (whole.tools(), whole.disabled_tools());
-    let all = tools && part.rules() == whole.rules() && part.hide_host_paths() == whole.hide_host_paths();
+    let flags = |config: &Config| (config.hide_host_paths(), config.one_file_system());
+    let all = tools && part.rules() == whole.rules() && flags(part) == flags(whole);
     part.roots().len() <= whole.roots().len() && roots && (part.roots().is_empty() || all && part.limits() == whole.limits())
+}
+
+/// Catches: a key that is read and not handed on. A handle of the system would know no bound.
+#[test]
+fn the_builder_knows_whether_roots_end_with_their_mounts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (bounded, kept) in [(true, Some("not-granted")), (false, None)] {
+        let root = format!("[[root]]\npath = {:?}\naccess = \"write\"\n", folder.path().to_str().unwrap());
+        let text = format!("protect = \"none\"\none_file_system = {bounded}\n{root}");
+        let dir = Config::parse(&text).unwrap().builder().open().unwrap().open_dir(".").unwrap();
+        assert_eq!(dir.into_std_without_revocation().err().map(|error| error.code()), kept);
+    }
 }
 
 /// With `must_end`, each cut but one behind the last word is an error.

@@ -37,7 +37,7 @@ const RENAME: Feature = Feature {
 const MOUNT_ID: Feature = Feature {
     name: "statx mount number",
     by: "asked of a directory",
-    without: "nothing: mounts below a directory are served as a part of it",
+    without: "--one-file-system goes by the number of the device, which a bind mount of the same one has as well",
 };
 const LANDLOCK: Feature = Feature {
     name: "Landlock",

@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) tools: Chosen,
     pub(crate) client_roots: ClientRoots,
     pub(crate) landlock: Landlock,
+    one_file_system: bool,
     pub(crate) hide_host_paths: bool,
     pub(crate) limits: Limits,
     /// What walks leave out.
@@ -136,6 +137,7 @@ impl Settings {
             client_roots,
             landlock,
             http,
+            one_file_system: options.one_file_system || file.is_some_and(Config::one_file_system),
             hide_host_paths: options.hide_host_paths || file.is_some_and(Config::hide_host_paths),
             limits: Limits {
                 text_bytes: pick(options, "max_text_bytes", options.max_text_bytes, limits.max_text_bytes.map(u64::from)),
@@ -163,6 +165,9 @@ impl Settings {
 
     fn without_kept(&self) -> Builder {
         let mut builder = Roots::builder().hide_host_paths(self.hide_host_paths);
+        if self.one_file_system {
+            builder = builder.one_file_system();
+        }
         for (glob, access) in &self.rules {
             builder = builder.rule(glob, *access);
         }
@@ -319,7 +324,7 @@ mod tests {
         for line in [
             "x --config FILE",
             "x --config FILE --protect default --rule y=none --max-seconds 5",
-            "x --config FILE --max-entries 50000 --no-delete --hide-host-paths",
+            "x --config FILE --max-entries 50000 --no-delete --hide-host-paths --one-file-system",
             "x --config FILE --protect none --ro a=DIR",
             "x --config FILE DIR",
             "x DIR --max-media-bytes 3",
@@ -343,7 +348,7 @@ mod tests {
                 (
                     roots,
                     rules,
-                    settings.hide_host_paths,
+                    (settings.hide_host_paths, settings.one_file_system),
                     format!("{:?} {:?} {:?} {}", settings.limits, settings.tools, settings.ignored, settings.gitignore),
                     settings.seconds,
                     settings.file.clone(),

@@ -12,9 +12,10 @@ mod support;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{Client, call, client, code, eras, offered, run, text};
+use support::{Client, SERVER, call, client, code, eras, offered, run, text};
 
 /// Directories `a`, `b`, `c` with some files, beside `etc/c.toml`.
 struct Place {
@@ -167,7 +168,7 @@ fn a_file_that_is_wrong_stops_the_start() {
         ("[[root]]\npath = \"../a\"\nacces = \"read\"\n", ":3:1: unknown key \"acces\" in [[root]]; access may be meant"),
         ("[[root]]\npath = \"../a\"\naccess = \"read\"\n[[root", ":4:7: the file ends too early"),
         ("must_end = true\n[[root]]\npath = \"../a\"\naccess = \"read\"\n", ":5:1: "),
-        ("one_file_system = true\n", ":1:1: unknown key \"one_file_system\""),
+        ("two_file_systems = true\n", ":1:1: unknown key \"two_file_systems\""),
     ] {
         fs::write(&file, config).unwrap();
         for options in [FILE, &["--config", "etc/c.toml", "a"], &["--config", "etc/c.toml", "--explain", "x", "a"]] {
@@ -266,7 +267,7 @@ fn the_schema_is_printed() {
 #[test]
 fn home_is_expanded() {
     let place = place("[[root]]\npath = \"~/a\"\naccess = \"read\"\n");
-    let output = std::process::Command::new(support::SERVER)
+    let output = Command::new(SERVER)
         .args(["--config", "~/etc/c.toml", "--call", "read_text_file", "--args", "{\"path\":\"x\"}"])
         .env("HOME", &place.base)
         .current_dir("/")
@@ -287,5 +288,43 @@ async fn a_client_gets_what_the_file_grants() {
         let refused = call(&client, "read_text_file", json!({ "path": "k.key" })).await;
         assert_eq!(code(&refused).as_deref(), Some("protected"));
         client.cancel().await.unwrap();
+    }
+}
+
+/// Catches: an option or a key that is read and not obeyed, one that a line to copy loses, and an explanation that promises what is refused.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_ends_where_its_mount_ends() {
+    if !cap_roots_oracle::needs::mounts() {
+        return;
+    }
+    let place = place("");
+    let told = |options: &[&str]| {
+        let script = r#"mkdir -p a/m; mount -t tmpfs none a/m; cp b/x a/m; exec "$@""#;
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-ec", script, "sh", SERVER]).args(options).current_dir(&place.base);
+        let output = command.output().unwrap();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
+    };
+    let root = "[[root]]\npath = \"../a\"\naccess = \"write\"\n";
+    for (config, options, crosses) in [
+        ("", &["a"][..], true),
+        ("", &["--one-file-system", "a"], false),
+        ("one_file_system = true\n", FILE, false),
+        ("one_file_system = false\n", FILE, true),
+        ("one_file_system = false\n", &["--one-file-system", "--config", "etc/c.toml"], false),
+    ] {
+        fs::write(place.base.join("etc/c.toml"), format!("{config}{root}")).unwrap();
+        let call = |tool: &str, path: &str| {
+            let arguments = json!({ "path": path }).to_string();
+            told(&[&["--call", tool, "--args", &arguments], options].concat())
+        };
+        let read = call("read_text_file", "m/x");
+        assert_eq!((read == "b/x\n", read.contains("outside-roots: ")), (crosses, !crosses), "{config}{options:?}: {read}");
+        assert!(call("list_directory", ".").contains("[DIR] m"), "{config}{options:?}");
+        let tree = call("directory_tree", ".");
+        assert_eq!((tree.contains("\"m\""), tree.matches("\"x\"").count()), (true, 1 + usize::from(crosses)), "{tree}");
+        let explained = told(&[&["--explain", "m/x"], options].concat());
+        assert_eq!(explained.contains("another mount begins there"), !crosses, "{config}{options:?}: {explained}");
     }
 }

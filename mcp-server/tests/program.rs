@@ -252,6 +252,7 @@ fn help_is_a_manual() {
         "--rule",
         "--protect",
         "--no-delete",
+        "--one-file-system",
         "delete_directory",
         "--hide-host-paths",
         "--call",

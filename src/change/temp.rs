@@ -11,6 +11,7 @@ use std::io;
 use cap_std::fs::Dir;
 
 use crate::change::{copy_bytes, remove_file, rename};
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step;
 use crate::rule::{RESERVED_END, RESERVED_START};
 
@@ -188,7 +189,7 @@ pub(crate) fn lock(file: &File) -> bool {
 
 /// Whether what was made under a reserved name still has it. What cannot be looked at may be there, and is not made again and again.
 pub(crate) fn is_there(dir: &Dir, name: &OsStr) -> io::Result<bool> {
-    match step::see(dir, name) {
+    match step::see(dir, name, Mounts::Any) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

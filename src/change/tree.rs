@@ -11,8 +11,10 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::change::{remove_dir, remove_file};
+use crate::error::is_on_another_mount;
 use crate::identity::Identity;
 use crate::metadata::{FileType, Metadata};
+use crate::resolve::mounts::Mounts;
 use crate::resolve::names::Names;
 use crate::resolve::step::{self, Entered};
 use crate::resolve::way::Way;
@@ -60,22 +62,24 @@ pub(crate) enum Descended {
     Not,
     /// It lies deeper than [`DEPTH_LIMIT`].
     TooDeep,
+    /// It lies on another mount, where the root ends with its own.
+    Elsewhere,
 }
 
 impl<T> Descent<T> {
     /// `budget`: most names, over all directories.
-    pub(crate) fn new(top: Dir, known: T, budget: usize) -> io::Result<Self> {
-        Self::in_order(top, known, budget, false)
+    pub(crate) fn new(top: Dir, known: T, budget: usize, mounts: Mounts) -> io::Result<Self> {
+        Self::in_order(top, known, budget, mounts, false)
     }
 
     /// As [`Descent::new`], in an order that is the same each time.
-    pub(crate) fn sorted(top: Dir, known: T, budget: usize) -> io::Result<Self> {
-        Self::in_order(top, known, budget, true)
+    pub(crate) fn sorted(top: Dir, known: T, budget: usize, mounts: Mounts) -> io::Result<Self> {
+        Self::in_order(top, known, budget, mounts, true)
     }
 
-    fn in_order(top: Dir, known: T, budget: usize, sorted: bool) -> io::Result<Self> {
+    fn in_order(top: Dir, known: T, budget: usize, mounts: Mounts, sorted: bool) -> io::Result<Self> {
         let top = Arc::new(step::open_to_list(&top)?);
-        let way = Way::new(Arc::clone(&top));
+        let way = Way::new(Arc::clone(&top), mounts);
         let (frames, seen, buffer) = (Vec::new(), HashSet::new(), Vec::new());
         let mut descent = Self { way, frames, seen, sorted, budget, over: false, buffer };
         let metadata = Metadata::from_cap_std(&top.dir_metadata()?);
@@ -129,7 +133,13 @@ impl<T> Descent<T> {
         if self.frames.len() >= DEPTH_LIMIT {
             return Ok(Descended::TooDeep);
         }
-        let Some((dir, metadata)) = step::enter_to_list(&*self.way.last()?, name)? else { return Ok(Descended::Not) };
+        let mounts = self.way.mounts();
+        let (dir, metadata) = match step::enter_to_list(&*self.way.last()?, name, mounts) {
+            Ok(Some(entered)) => entered,
+            Ok(None) => return Ok(Descended::Not),
+            Err(error) if is_on_another_mount(&error) => return Ok(Descended::Elsewhere),
+            Err(error) => return Err(error),
+        };
         if !self.seen.insert(metadata.identity) {
             return Ok(Descended::Not);
         }
@@ -161,25 +171,26 @@ impl<T> Descent<T> {
 }
 
 /// Removes the directory `name` of `dir` with everything in it: for what nobody was let into.
-pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
+pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<()> {
     // The common case, which needs no descriptor: nothing was put in yet.
     if remove_dir(dir, name).is_ok() {
         return Ok(());
     }
-    open_up(dir, name);
-    let Entered::Dir(top) = step::enter(dir, name)? else { return Err(io::ErrorKind::NotADirectory.into()) };
-    let mut descent = Descent::new(top, (), NAME_BUDGET)?;
+    open_up(dir, name, mounts);
+    let Entered::Dir(top) = step::enter(dir, name, mounts)? else { return Err(io::ErrorKind::NotADirectory.into()) };
+    let mut descent = Descent::new(top, (), NAME_BUDGET, mounts)?;
     while let Some(step) = descent.next() {
         match step? {
             Step::Name { dir, name, file_type } => {
                 let is_dir = match file_type {
                     Some(file_type) => file_type == FileType::Dir,
-                    None => step::see(&dir, &name)?.metadata.is_dir(),
+                    None => step::see(&dir, &name, mounts)?.metadata.is_dir(),
                 };
                 if is_dir {
-                    open_up(&dir, &name);
+                    open_up(&dir, &name, mounts);
                 }
-                if remove_or_descend(&mut descent, &dir, &name, is_dir, ())? == Descended::TooDeep {
+                let done = remove_or_descend(&mut descent, &dir, &name, is_dir, ())?;
+                if matches!(done, Descended::TooDeep | Descended::Elsewhere) {
                     return Err(io::ErrorKind::DirectoryNotEmpty.into());
                 }
             }
@@ -192,18 +203,18 @@ pub(crate) fn remove_unjudged(dir: &Dir, name: &OsStr) -> io::Result<()> {
 }
 
 /// A directory of ours that was copied with a mode that lets nothing be removed from it.
-fn open_up(dir: &Dir, name: &OsStr) {
+fn open_up(dir: &Dir, name: &OsStr, mounts: Mounts) {
     #[cfg(unix)]
     {
         use cap_std::fs::{Permissions, PermissionsExt};
         let is_closed = |seen: step::Seen| seen.metadata.permissions().mode() & 0o700 != 0o700;
-        if step::see(dir, name).is_ok_and(is_closed) {
+        if step::see(dir, name, mounts).is_ok_and(is_closed) {
             // If it does not help, the removal says so.
             let _ = dir.set_permissions(name, Permissions::from_mode(0o700));
         }
     }
     #[cfg(not(unix))]
-    let _ = (dir, name);
+    let _ = (dir, name, mounts);
 }
 
 /// Removes an entry, or goes into it if it is a directory; what somebody else has removed meanwhile is gone as well.

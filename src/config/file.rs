@@ -55,6 +55,11 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) hide_host_paths: bool,
 
+    /// With true, each directory ends where its mount ends: what is mounted on a directory or a file below it is shown by its name and not
+    /// entered, opened or removed. Default: false.
+    #[serde(default)]
+    pub(super) one_file_system: bool,
+
     /// The only tools that are offered, by their names. Default: all that the directories allow.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -282,6 +287,7 @@ pub(super) fn form(key: &str) -> Option<&'static str> {
         "client_roots" => "client_roots = \"off\", \"narrow\", \"trust\" or \"trust-read\"",
         "landlock" => "landlock = \"auto\", \"require\" or \"off\"",
         "hide_host_paths" => "hide_host_paths = true or hide_host_paths = false",
+        "one_file_system" => "one_file_system = true or one_file_system = false",
         "tools" => "tools = [\"read_text_file\", \"list_directory\"]",
         "disable_tools" => "disable_tools = [\"delete_file\", \"delete_directory\"]",
         "ignore" => "ignore = [\"GLOB\", \"GLOB\"]",

@@ -61,6 +61,7 @@ pub(super) fn read(text: &str) -> Result<Config, ConfigError> {
         client_roots: file.client_roots.map(|roots| roots.into_inner().into()),
         landlock: file.landlock.map(Into::into),
         hide_host_paths: file.hide_host_paths,
+        one_file_system: file.one_file_system,
         tools: file.tools.map(names),
         disabled_tools: names(file.disable_tools),
         tool_places,

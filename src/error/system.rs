@@ -21,6 +21,7 @@ impl Error {
         use std::io::ErrorKind as Io;
         let kind = match error.kind() {
             Io::NotFound => ErrorKind::NotFound,
+            Io::CrossesDevices if is_on_another_mount(error) => return Self::on_another_mount(),
             Io::PermissionDenied | Io::ReadOnlyFilesystem => ErrorKind::OsDenied,
             Io::AlreadyExists => ErrorKind::AlreadyExists,
             Io::NotADirectory => ErrorKind::NotADirectory,
@@ -43,6 +44,11 @@ impl Error {
             _ => kind.into(),
         }
     }
+}
+
+/// What `Mounts::check` refuses. The system's own failure, as of a rename from one mount to another, has a number.
+pub(crate) fn is_on_another_mount(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::CrossesDevices && error.raw_os_error().is_none()
 }
 
 /// ELOOP, from an open that does not follow links; EMLINK of FreeBSD (open(2)). They have no stable `std::io::ErrorKind`.

@@ -93,6 +93,7 @@ fn every_detail_is_one_plain_clause() {
         Detail::FileUriDrive,
         Detail::NotALink,
         Detail::LinkTextLeavesRoot,
+        Detail::OtherMount,
         Detail::SeveralForms,
         Detail::NoEntry,
         Detail::Inside,

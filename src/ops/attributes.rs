@@ -74,8 +74,8 @@ fn set_mode(_: Changed<'_>, _: u32) -> Result<()> {
 
 fn change_attributes(permit: Permit, change: impl FnOnce(Changed<'_>) -> Result<()>) -> Result<()> {
     let (found, mut receipt) = resolve(permit, Want::Target)?;
-    // Where a rule could be reached by another name, a name alone is not enough.
-    let by_name = !receipt.place().judges_names();
+    // Where a rule could be reached by another name, or another mount by the same, a name alone is not enough.
+    let by_name = !receipt.place().judges_names() && !receipt.place().root().shared.one_file_system;
     let opened = match &found {
         Found::Slot(slot) => match open(slot) {
             Err(error) if error.kind() == ErrorKind::OsDenied && by_name => closed(slot),
@@ -106,7 +106,7 @@ fn open(slot: &Slot) -> Result<File> {
 
 fn open_seen(slot: &Slot, metadata: &Metadata) -> Result<File> {
     if metadata.is_dir() {
-        let dir = step::open_dir_at(&slot.dir, &slot.name).map_err(vanished)?;
+        let dir = step::open_dir_at(&slot.dir, &slot.name, slot.mounts).map_err(vanished)?;
         return dir.ok_or_else(|| ErrorKind::Conflict.into());
     }
     if slot.must_be_dir {
@@ -133,15 +133,16 @@ fn open_seen(slot: &Slot, metadata: &Metadata) -> Result<File> {
 
 /// For reading or for writing, whichever its owner left to himself. What allows neither cannot be changed by handle.
 fn open_file(slot: &Slot) -> Result<(File, Metadata)> {
-    match step::open(&slot.dir, &slot.name) {
+    match step::open(&slot.dir, &slot.name, slot.mounts) {
         Ok(Opened::File(file, metadata)) => Ok((file, metadata)),
         Ok(Opened::Other(metadata)) if !metadata.is_dir() => Err(ErrorKind::SpecialFile.into()),
         Ok(Opened::Link(_) | Opened::Other(_)) => Err(ErrorKind::Conflict.into()),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => step::open_for_change(&slot.dir, &slot.name, false)
-            .map_err(|error| match error.kind() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            step::open_for_change(&slot.dir, &slot.name, false, slot.mounts).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => ErrorKind::Conflict.into(),
                 _ => vanished(error),
-            }),
+            })
+        }
         Err(error) => Err(vanished(error)),
     }
 }

@@ -13,13 +13,14 @@ use crate::access::{Access, Operation};
 use crate::authority::Authority;
 use crate::change::tree::{Descended, Descent, Step};
 use crate::change::{self, Scaffold, names_of};
-use crate::error::{Detail, Error, ErrorKind, Result};
+use crate::error::{Detail, Error, ErrorKind, Result, is_on_another_mount};
 use crate::identity::Identity;
 use crate::metadata::{FileType, Metadata as Facts};
 use crate::ops::remove::type_of;
 use crate::ops::rename::{Way, permits, unlike};
 use crate::ops::{TREE_LIMIT, check_creatable, contradiction, io, slot, write};
 use crate::permit::Receipt;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Opened};
 use crate::resolve::way::Way as Handles;
 use crate::resolve::{Found, Slot, Want, again, check_names, is_kernel_file};
@@ -39,7 +40,8 @@ pub struct Copied {
     pub dirs: u64,
     /// Bytes of content.
     pub bytes: u64,
-    /// Links, pipes, sockets and devices in a tree, which are not copied.
+    /// Links, pipes, sockets and devices in a tree, which are not copied; and what lies on another mount, where the root ends with its own
+    /// ([`Builder::one_file_system`](crate::Builder::one_file_system)).
     pub skipped: u64,
 }
 
@@ -142,8 +144,8 @@ fn copy_tree(from: Dir, level: Level, source: &Receipt, to: &Slot, target: &mut 
     check_creatable(to)?;
     let _turn = there.shared.queue.turn([to.key()?])?;
     write::prepare(to, &there.shared.queue)?;
-    let made = Scaffold::new(&to.dir).map_err(|error| io(error).at_target())?;
-    let copied = tree.copy_into(&made, target.authority()).map_err(|error| match error.kind() {
+    let made = Scaffold::new(&to.dir, to.mounts).map_err(|error| io(error).at_target())?;
+    let copied = tree.copy_into(&made, target.authority(), to.mounts).map_err(|error| match error.kind() {
         ErrorKind::NoSpace => error.at_target(),
         _ => error,
     })?;
@@ -164,7 +166,7 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     fn descend(&self) -> Result<Descent<Level>> {
-        Descent::new(self.from.try_clone().map_err(io)?, self.level.clone(), TREE_LIMIT).map_err(io)
+        Descent::new(self.from.try_clone().map_err(io)?, self.level.clone(), TREE_LIMIT, self.place.mounts()?).map_err(io)
     }
 
     /// Every name may be read here and made there, whose rules are the same; and the target is not inside.
@@ -174,7 +176,7 @@ impl Tree<'_> {
         while let Some(step) = descent.next() {
             self.authority.check()?;
             let Step::Name { dir, name, file_type } = step.map_err(io)? else { continue };
-            let file_type = type_of(&dir, &name, file_type)?;
+            let file_type = type_of(&dir, &name, file_type, Mounts::Any)?;
             match self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink)) {
                 Ok(level) if file_type == FileType::Dir && !is_reserved(&name) => {
                     if descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
@@ -204,9 +206,9 @@ impl Tree<'_> {
         Ok(level)
     }
 
-    fn copy_into(&self, made: &Scaffold<'_>, target: &Authority) -> Result<Copied> {
+    fn copy_into(&self, made: &Scaffold<'_>, target: &Authority, there: Mounts) -> Result<Copied> {
         let mut copied = Copied { dirs: 1, ..Copied::default() };
-        let mut out = Handles::new(Arc::new(made.top().map_err(io)?.try_clone().map_err(io)?));
+        let mut out = Handles::new(Arc::new(made.top().map_err(io)?.try_clone().map_err(io)?), there);
         let mut descent = self.descend()?;
         while let Some(step) = descent.next() {
             self.authority.check()?;
@@ -218,23 +220,30 @@ impl Tree<'_> {
                 }
                 Step::Name { name, .. } if is_reserved(&name) => {}
                 Step::Name { dir, name, file_type } => {
-                    let file_type = type_of(&dir, &name, file_type)?;
+                    let file_type = type_of(&dir, &name, file_type, Mounts::Any)?;
                     let level = self.judge_name(&descent, &name, matches!(file_type, FileType::Dir | FileType::Symlink))?;
                     let into = out.last().map_err(io)?;
                     if file_type == FileType::Dir {
-                        if descent.descend(&name, level).map_err(io)? == Descended::Into {
-                            out.push(name.clone(), change::make_dir(&into, &name).map_err(io)?);
-                            copied.dirs += 1;
+                        match descent.descend(&name, level).map_err(io)? {
+                            Descended::Into => {
+                                out.push(name.clone(), change::make_dir(&into, &name, there).map_err(io)?);
+                                copied.dirs += 1;
+                            }
+                            Descended::Elsewhere => copied.skipped += 1,
+                            Descended::Not | Descended::TooDeep => {}
                         }
                     } else if file_type == FileType::File {
-                        match step::open(&dir, &name).map_err(|error| Error::from_open(&error)) {
+                        match step::open(&dir, &name, self.place.mounts()?) {
                             Ok(Opened::File(file, metadata)) if self.is_copied(&file, &metadata)? => {
                                 copied.bytes += self.copy_one(&file, &metadata, &into, &name)?;
                                 copied.files += 1;
                             }
                             Ok(Opened::File(..) | Opened::Link(_) | Opened::Other(_)) => copied.skipped += 1,
-                            Err(error) if error.kind() == ErrorKind::SpecialFile => copied.skipped += 1,
-                            Err(error) => return Err(error),
+                            Err(error) if is_on_another_mount(&error) => copied.skipped += 1,
+                            Err(error) => match Error::from_open(&error) {
+                                error if error.kind() == ErrorKind::SpecialFile => copied.skipped += 1,
+                                error => return Err(error),
+                            },
                         }
                     } else {
                         copied.skipped += 1;

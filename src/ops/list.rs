@@ -20,6 +20,7 @@ use crate::ops::{contradiction, io, open, read_link, stat};
 use crate::path::relative::RelPath;
 use crate::path::uri;
 use crate::permit::Permit;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::names::Names;
 use crate::resolve::{Found, Want, resolve, step};
 use crate::root::{Place, Start};
@@ -112,7 +113,7 @@ impl ReadDir {
             };
             // From the listing itself; where the file system does not tell, by a look that follows nothing.
             let dir = self.place.start.as_ref().map(|start| &*start.dir)?;
-            let file_type = type_of(dir, &name, listed).unwrap_or(FileType::Special);
+            let file_type = type_of(dir, &name, listed, Mounts::Any).unwrap_or(FileType::Special);
             if self.shows(&name, file_type) {
                 return Some(Ok(Entry::new(Arc::clone(&self.place), name, file_type)));
             }

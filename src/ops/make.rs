@@ -95,7 +95,7 @@ fn find_missing(receipt: &Receipt, path: &RelPath, whole: Error) -> Result<Optio
 
 fn look_at(dir: &Dir, name: &OsStr, receipt: &Receipt) -> Result<Spot> {
     let exact = receipt.place().judges_names() && may_alias(name);
-    look(dir, name, true, exact)
+    look(dir, name, true, exact, receipt.place().mounts()?)
 }
 
 /// For a rehearsal, where the whole path leads to no directory: whether the missing ones could be made.
@@ -126,9 +126,10 @@ fn judge_names(receipt: &Receipt, level: Level, names: &[OsString]) -> Result<Ve
 fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsString]) -> Result<()> {
     let root = Arc::clone(&receipt.authority().root);
     let levels = judge_names(receipt, level, names)?;
+    let mounts = receipt.place().mounts()?;
     for (name, level) in names.iter().zip(levels) {
         let exact = !root.rules.is_empty() && may_alias(name);
-        let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact, only_file: false };
+        let slot = Slot { dir, name: name.clone(), level, must_be_dir: false, exact, only_file: false, mounts };
         check_creatable(&slot)?;
         receipt.commit()?;
         match change::create_dir(&slot.dir, name) {
@@ -136,7 +137,7 @@ fn create_names(receipt: &mut Receipt, mut dir: Dir, level: Level, names: &[OsSt
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => made.map_err(io)?,
         }
-        dir = match step::enter(&slot.dir, name).map_err(io)? {
+        dir = match step::enter(&slot.dir, name, mounts).map_err(io)? {
             Entered::Dir(dir) => dir,
             // What was made was taken away again.
             Entered::Link(_) | Entered::Other => return Err(ErrorKind::Conflict.into()),

@@ -62,7 +62,7 @@ fn no_entry(kind: ErrorKind) -> Error {
 
 /// Makes sure that what is created at the slot will have this name and no other. Nothing is made there for it.
 pub(crate) fn check_creatable(slot: &Slot) -> Result<()> {
-    if !slot.exact || change::keeps_name(&slot.dir, &slot.name).map_err(io)? {
+    if !slot.exact || change::keeps_name(&slot.dir, &slot.name, slot.mounts).map_err(io)? {
         return Ok(());
     }
     Err(ErrorKind::Protected.into())

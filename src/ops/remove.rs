@@ -18,6 +18,7 @@ use crate::ops::{TREE_LIMIT, io, slot};
 use crate::path::relative::RelPath;
 use crate::path::style::PathStyle;
 use crate::permit::{Permit, Receipt};
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Entered, Seen};
 use crate::resolve::{Slot, Want, again, names};
 use crate::root::Place;
@@ -67,7 +68,7 @@ pub(crate) fn judge_tree(slot: &Slot, authority: &Authority) -> Result<()> {
 
 /// Whether a directory has entries, as far as that may be seen: the operation itself need not list it.
 pub(crate) fn look_if_empty(slot: &Slot) -> Result<()> {
-    let Ok(Entered::Dir(dir)) = step::enter(&slot.dir, &slot.name) else { return Ok(()) };
+    let Ok(Entered::Dir(dir)) = step::enter(&slot.dir, &slot.name, slot.mounts) else { return Ok(()) };
     let is_empty = names::list(&dir).map_or(true, |mut names| names.next().is_none());
     if is_empty { Ok(()) } else { Err(ErrorKind::NotEmpty.into()) }
 }
@@ -125,8 +126,8 @@ impl Doomed<'_> {
                     }
                 }
                 let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
-                if is_dir && descent.descend(&name, level).map_err(io)? == Descended::TooDeep {
-                    return Err(ErrorKind::Limit.into());
+                if is_dir {
+                    check_descended(descent.descend(&name, level).map_err(io)?)?;
                 }
             }
         }
@@ -141,10 +142,7 @@ impl Doomed<'_> {
             match step.map_err(io)? {
                 Step::Name { dir, name, file_type } => {
                     let (level, is_dir) = self.judge_name(&descent, &dir, &name, file_type)?;
-                    let done = tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?;
-                    if done == Descended::TooDeep {
-                        return Err(ErrorKind::Limit.into());
-                    }
+                    check_descended(tree::remove_or_descend(&mut descent, &dir, &name, is_dir, level).map_err(io)?)?;
                 }
                 Step::Leave { dir, name, .. } => change::remove_dir(&dir, &name).map_err(io)?,
             }
@@ -155,10 +153,10 @@ impl Doomed<'_> {
     }
 
     fn descend(&self) -> Result<Descent<Level>> {
-        let Entered::Dir(top) = step::enter(&self.slot.dir, &self.slot.name).map_err(io)? else {
+        let Entered::Dir(top) = step::enter(&self.slot.dir, &self.slot.name, self.slot.mounts).map_err(io)? else {
             return Err(ErrorKind::Conflict.into());
         };
-        Descent::new(top, self.slot.level.clone(), TREE_LIMIT).map_err(io)
+        Descent::new(top, self.slot.level.clone(), TREE_LIMIT, self.slot.mounts).map_err(io)
     }
 
     fn judge_name(
@@ -170,7 +168,7 @@ impl Doomed<'_> {
     ) -> Result<(Level, bool)> {
         // What the system would not remove ends the look, and not the removal half way.
         PathStyle::host().check_os_name(name).map_err(|kind| io(kind.into()))?;
-        let file_type = type_of(dir, name, file_type)?;
+        let file_type = type_of(dir, name, file_type, self.slot.mounts)?;
         let above = descent.known().map_or_else(Level::free, Level::clone);
         let level = self.authority.root.rules.enter(&above.stand, name);
         let dir_or_link = matches!(file_type, FileType::Dir | FileType::Symlink);
@@ -182,10 +180,19 @@ impl Doomed<'_> {
     }
 }
 
-/// The type that the listing told, or a look at the name.
-pub(crate) fn type_of(dir: &Dir, name: &OsStr, listed: Option<FileType>) -> Result<FileType> {
+/// What is not gone into ends a removal, before anything is removed or where it came to be meanwhile.
+fn check_descended(descended: Descended) -> Result<()> {
+    match descended {
+        Descended::TooDeep => Err(ErrorKind::Limit.into()),
+        Descended::Elsewhere => Err(Error::on_another_mount()),
+        Descended::Into | Descended::Not => Ok(()),
+    }
+}
+
+/// The type that the listing told, or a look at the name. On which mount it lies, only a look tells.
+pub(crate) fn type_of(dir: &Dir, name: &OsStr, listed: Option<FileType>, mounts: Mounts) -> Result<FileType> {
     match listed {
-        Some(file_type) => Ok(file_type),
-        None => Ok(FileType::from_cap_std(step::see(dir, name).map_err(io)?.metadata.file_type())),
+        Some(file_type) if mounts == Mounts::Any => Ok(file_type),
+        _ => Ok(FileType::from_cap_std(step::see(dir, name, mounts).map_err(io)?.metadata.file_type())),
     }
 }

@@ -15,6 +15,7 @@ use crate::ops::remove::type_of;
 use crate::ops::{TREE_LIMIT, contradiction, io};
 use crate::path::relative::RelPath;
 use crate::permit::Permit;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::{Found, Want, resolve};
 use crate::root::{Place, Start};
 use crate::rule::{Level, is_reserved};
@@ -27,7 +28,8 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
     let walked = Place { start: None, ..place.clone() };
     let (found, receipt) = resolve(Permit::issue(place, path, Operation::Walk)?, Want::Dir)?;
     let Found::Dir(dir, level) = found else { return receipt.close(Err(contradiction())) };
-    let descent = Descent::sorted(dir, Known { path: below_floor, length: 0, level }, TREE_LIMIT).map_err(io);
+    let known = Known { path: below_floor, length: 0, level };
+    let descent = walked.mounts().and_then(|mounts| Descent::sorted(dir, known, TREE_LIMIT, mounts).map_err(io));
     receipt.close(descent.map(|descent| Walk {
         place: walked,
         here: None,
@@ -144,7 +146,7 @@ impl Walk {
             match self.descent.descend(entry.name(), known) {
                 Ok(Descended::TooDeep) => self.cut = Some(Cut::Depth),
                 Ok(Descended::Into) => self.here = None,
-                Ok(Descended::Not) => {}
+                Ok(Descended::Not | Descended::Elsewhere) => {}
                 // Removed or exchanged meanwhile.
                 Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Some(Err(io(error).about(entry.uri()))),
@@ -178,7 +180,7 @@ impl Walk {
                 return None;
             }
             let (known, start) = (self.descent.known()?, here.start.as_ref()?);
-            let file_type = match type_of(&start.dir, &name, listed) {
+            let file_type = match type_of(&start.dir, &name, listed, Mounts::Any) {
                 Ok(file_type) => file_type,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(_) => FileType::Special,

@@ -106,7 +106,7 @@ fn appeared(error: std::io::Error) -> Error {
 /// Once in each directory, what an interrupted process left is taken away.
 pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
     if queue.is_first_in(Identity::of(&slot.dir).map_err(io)?) {
-        change::sweep(&slot.dir);
+        change::sweep(&slot.dir, slot.mounts);
     }
     Ok(())
 }
@@ -115,14 +115,14 @@ pub(crate) fn prepare(slot: &Slot, queue: &crate::queue::Queue) -> Result<()> {
 /// not ask for that.
 fn open_old(slot: &Slot, receipt: &Receipt, seen: &Seen, reads: bool) -> Result<(std::fs::File, Metadata)> {
     check_kind(slot, &seen.metadata)?;
-    let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false).map_err(vanished)?;
+    let (changeable, metadata) = step::open_for_change(&slot.dir, &slot.name, false, slot.mounts).map_err(vanished)?;
     check_file(slot, receipt, &changeable, &metadata)?;
     open_to_read(slot, changeable, metadata, reads)
 }
 
 /// The same file once more, for reading.
 fn open_to_read(slot: &Slot, changeable: std::fs::File, metadata: Metadata, reads: bool) -> Result<(std::fs::File, Metadata)> {
-    match step::open(&slot.dir, &slot.name) {
+    match step::open(&slot.dir, &slot.name, slot.mounts) {
         Ok(Opened::File(file, opened)) if Identity::from(&opened) == Identity::from(&metadata) => Ok((file, opened)),
         Ok(_) => Err(ErrorKind::Conflict.into()),
         // Not to be read, and still to be replaced by what needs no reading.
@@ -281,7 +281,7 @@ fn set_len_in(slot: &Slot, receipt: &mut Receipt, len: u64) -> Result<()> {
 /// A file to be changed in place: open for writing, of the right kind, and with one name only, since a change would reach the others.
 fn open_in_place(slot: &Slot, receipt: &Receipt, seen: &Seen, append: bool) -> Result<std::fs::File> {
     check_kind(slot, &seen.metadata)?;
-    let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append).map_err(vanished)?;
+    let (file, metadata) = step::open_for_change(&slot.dir, &slot.name, append, slot.mounts).map_err(vanished)?;
     check_file(slot, receipt, &file, &metadata)?;
     if change::names_of(&metadata) > 1 { Err(ErrorKind::HardLinked.into()) } else { Ok(file) }
 }
@@ -320,7 +320,7 @@ mod tests {
                 let told = exchanged::between(
                     now,
                     Operation::Write,
-                    |slot| opened.set(step::open_for_change(&slot.dir, &slot.name, false).ok()),
+                    |slot| opened.set(step::open_for_change(&slot.dir, &slot.name, false, slot.mounts).ok()),
                     |slot, _, _| {
                         let (file, metadata) = opened.take().unwrap();
                         open_to_read(slot, file, metadata, reads).map(drop)

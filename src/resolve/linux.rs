@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::error::Error;
 use crate::metadata::Metadata;
 use crate::path::relative::RelPath;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::slot::{self, Slot, Spot};
 use crate::resolve::{Found, Want, step};
 use crate::rule::Level;
@@ -31,11 +32,12 @@ pub(super) enum Fast {
 }
 
 /// `level`: what the rules say of the last name, if the names walked are the ones in the text. `free`: without rules, links change nothing
-/// about that; with rules none may be on the way.
-pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: bool) -> Fast {
+/// about that; with rules none may be on the way. EXDEV is for both, a way out and another mount: the walk tells which.
+pub(super) fn open(from: &Dir, path: &RelPath, want: Want, level: &Level, free: bool, mounts: Mounts) -> Fast {
     let confined = if free { CONFINED } else { CONFINED.union(ResolveFlags::NO_SYMLINKS) };
+    let confined = if mounts == Mounts::Any { confined } else { confined.union(ResolveFlags::NO_XDEV) };
     if want.is_slot() {
-        return slot(from, path, want, level, confined);
+        return slot(from, path, want, level, confined, mounts);
     }
     let flags = OFlags::CLOEXEC
         | match want {
@@ -73,7 +75,7 @@ fn only_the_walk_can_tell(error: Errno) -> bool {
 }
 
 /// The directory in one call, then the last name in it. A last link that is to be followed is left to the walk.
-fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: ResolveFlags) -> Fast {
+fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: ResolveFlags, mounts: Mounts) -> Fast {
     // Where the path names no entry, the walk says which directory it is.
     let Some((parent, name)) = path.split_last() else { return Fast::Undecided };
     let dir = match open_confined(from, &parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, confined) {
@@ -82,7 +84,7 @@ fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: Resolve
         Err(Errno::NOENT) if parent.may_fold() => return Fast::Undecided,
         Err(error) => return Fast::Refused(refusal(error)),
     };
-    match slot::look(&dir, name, path.is_typed(), false) {
+    match slot::look(&dir, name, path.is_typed(), false, mounts) {
         Ok(Spot::Entry { seen, .. }) if want == Want::Target && seen.link.is_some() => Fast::Undecided,
         Ok(Spot::Entry { name: found, .. }) if found != name => Fast::Undecided,
         Ok(Spot::Entry { .. } | Spot::Nothing) => Fast::Found(Found::Slot(Slot {
@@ -92,6 +94,7 @@ fn slot(from: &Dir, path: &RelPath, want: Want, level: &Level, confined: Resolve
             must_be_dir: path.must_be_dir(),
             exact: false,
             only_file: false,
+            mounts,
         })),
         Err(error) => Fast::Refused(error),
     }
@@ -144,7 +147,7 @@ mod tests {
     use Want::{File as Content, LinkText, Metadata as Far, Name, OwnMetadata as Near, Target};
 
     fn told(dir: &Dir, path: &str, want: Want, free: bool) -> String {
-        match open(dir, &table::path(path), want, &Level::free(), free) {
+        match open(dir, &table::path(path), want, &Level::free(), free, Mounts::Any) {
             Fast::Undecided => "walk".to_owned(),
             Fast::Refused(error) => table::told(Err(error)),
             Fast::Found(found) => table::told(Ok(found)),

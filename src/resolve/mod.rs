@@ -16,6 +16,7 @@ pub(crate) mod joined;
 mod judge;
 #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod linux;
+pub(crate) mod mounts;
 pub(crate) mod names;
 pub(crate) mod slot;
 pub(crate) mod step;
@@ -177,7 +178,7 @@ fn find_by(permit: &Permit, want: Want, by: &mut Resolver) -> Result<Found, Erro
         && !judge.needs_walk(path)
     {
         let from = place.start.as_ref().map_or(place.floor_dir()?, |start| &start.dir);
-        match linux::open(from, path, want, level, judge.is_empty()) {
+        match linux::open(from, path, want, level, judge.is_empty(), place.mounts()?) {
             linux::Fast::Found(Found::Link { text, .. }) if needs_depth(&text) => {}
             linux::Fast::Found(found) => {
                 judge.stand_at(level);
@@ -199,9 +200,10 @@ fn find_by(permit: &Permit, want: Want, by: &mut Resolver) -> Result<Found, Erro
 fn ground(place: &Place) -> Result<Cow<'_, Place>, Error> {
     let Floor::Names(names) = &place.floor else { return Ok(Cow::Borrowed(place)) };
     let mut at = Arc::clone(place.floor_dir()?);
+    let mounts = place.mounts()?;
     for step in names.steps() {
         let Step::Name(name) = step else { return Err(ErrorKind::OutsideRoots.into()) };
-        at = match step::enter(&at, name).map_err(|error| Error::from_io(&error))? {
+        at = match step::enter(&at, name, mounts).map_err(|error| Error::from_io(&error))? {
             Entered::Dir(dir) => Arc::new(dir),
             Entered::Link(_) | Entered::Other => return Err(ErrorKind::NotADirectory.into()),
         };
@@ -227,7 +229,7 @@ fn accept(place: &Place, judge: &RuleJudge<'_>, want: Want, found: Found) -> Res
         // What acts on a name would act on whatever has taken the file's.
         Found::Slot(slot) if place.only.is_some() => {
             let slot = Slot { only_file: true, ..slot };
-            match step::see(&slot.dir, &slot.name) {
+            match step::see(&slot.dir, &slot.name, slot.mounts) {
                 Ok(seen) if !slot.admits(&seen.metadata) => Err(ErrorKind::OutsideRoots.into()),
                 _ => Ok(Found::Slot(slot)),
             }

@@ -13,6 +13,7 @@ use crate::identity::Identity;
 use crate::path::relative::may_fold;
 use crate::queue::Key;
 use crate::resolve::fold::{self, Fold};
+use crate::resolve::mounts::Mounts;
 use crate::resolve::names;
 use crate::resolve::step::{self, Seen};
 use crate::rule::Level;
@@ -28,6 +29,8 @@ pub(crate) struct Slot {
     pub(crate) exact: bool,
     /// The set sees nothing but this name, and that as a file.
     pub(crate) only_file: bool,
+    /// Where what has the name has to lie to be acted on, as the directory does.
+    pub(crate) mounts: Mounts,
 }
 
 /// What is at a name, once every form is settled in which the name may be meant.
@@ -42,9 +45,9 @@ pub(crate) enum Spot {
 }
 
 /// Looks at `name`. `typed`: another Unicode form counts, where exactly one is there. `exact`: it counts only as the listing has it.
-pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<Spot, Error> {
+pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool, mounts: Mounts) -> Result<Spot, Error> {
     let io = |error: io::Error| Error::from_io(&error);
-    if let Some(seen) = if_there(dir, name)? {
+    if let Some(seen) = if_there(dir, name, mounts)? {
         if exact && !holds_exactly(dir, name).map_err(io)? {
             // The disk takes the name for another one, which was not judged.
             return Err(ErrorKind::Protected.into());
@@ -56,15 +59,15 @@ pub(crate) fn look(dir: &Dir, name: &OsStr, typed: bool, exact: bool) -> Result<
     }
     match fold::find(dir, name).map_err(io)? {
         Fold::One(found) if found != name => {
-            Ok(if_there(dir, &found)?.map_or(Spot::Nothing, |seen| Spot::Entry { name: found, seen }))
+            Ok(if_there(dir, &found, mounts)?.map_or(Spot::Nothing, |seen| Spot::Entry { name: found, seen }))
         }
         Fold::One(_) | Fold::Nothing => Ok(Spot::Nothing),
         Fold::Several => Err(Error::detailed(ErrorKind::Ambiguous, Detail::SeveralForms)),
     }
 }
 
-fn if_there(dir: &Dir, name: &OsStr) -> Result<Option<Seen>, Error> {
-    match step::see(dir, name) {
+fn if_there(dir: &Dir, name: &OsStr, mounts: Mounts) -> Result<Option<Seen>, Error> {
+    match step::see(dir, name, mounts) {
         Ok(seen) => Ok(Some(seen)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::from_io(&error)),
@@ -85,7 +88,7 @@ impl Slot {
     /// What is there now, if the rules let it be changed as what it is. Asked when it is this change's turn: what was there before that may be
     /// another thing by now.
     pub(crate) fn see(&self) -> Result<Option<Seen>, Error> {
-        match step::see(&self.dir, &self.name) {
+        match step::see(&self.dir, &self.name, self.mounts) {
             Ok(seen) if !self.admits(&seen.metadata) => Err(ErrorKind::OutsideRoots.into()),
             Ok(seen) if self.level.ceiling(is_dir_or_link(&seen.metadata)) < Access::Write => Err(ErrorKind::Protected.into()),
             Ok(seen) => Ok(Some(seen)),

@@ -1,7 +1,8 @@
 //! One name, from a held directory, never following it.
 //!
 //! May touch: one held directory and one name at a time. The name is a single component (no separator, neither `.` nor `..`), so the
-//! system call cannot leave the directory whatever the name turns out to be.
+//! system call cannot leave the directory whatever the name turns out to be. What lies on a mount that is none of `mounts` is refused by
+//! its handle (`Mounts::check`).
 
 #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 mod linux;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use cap_std::fs::{Dir, Metadata};
 
 use crate::metadata::Metadata as Facts;
+use crate::resolve::mounts::{Mount, Mounts};
 
 /// Where a link says that it leads, read from the very link that was seen.
 pub(crate) enum Target {
@@ -48,11 +50,11 @@ pub(crate) struct Seen {
 
 #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
 pub(crate) use linux::{
-    create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of,
+    create_file, enter, enter_to_list, mount_of, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see, text_of,
 };
 #[cfg(any(not(target_os = "linux"), cap_roots_portable))]
 pub(crate) use portable::{
-    create_file, enter, enter_to_list, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see,
+    create_file, enter, enter_to_list, mount_of, on_kernel_file_system, open, open_dir_at, open_to_list, reenter, see,
 };
 
 #[cfg(all(target_os = "linux", not(cap_roots_portable)))]
@@ -83,10 +85,10 @@ pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::R
 }
 
 /// A file that is there, open for writing and not cut. Does not wait for a peer.
-pub(crate) fn open_for_change(dir: &Dir, name: &OsStr, append: bool) -> io::Result<(std::fs::File, Metadata)> {
+pub(crate) fn open_for_change(dir: &Dir, name: &OsStr, append: bool, mounts: Mounts) -> io::Result<(std::fs::File, Metadata)> {
     let mut tries = 0;
     loop {
-        match open_to_write(dir, name, append) {
+        match open_to_write(dir, name, append, mounts) {
             // A lease that another process holds on the file (fcntl(2)).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < RETRIES => tries += 1,
             Err(error) => return Err(error),
@@ -131,7 +133,7 @@ mod tests {
                 }
             });
             let tried: Vec<_> = (0..50_000)
-                .flat_map(|_| [open_for_change(&here, name, false).map(drop), create_file(&here, name).map(drop)])
+                .flat_map(|_| [open_for_change(&here, name, false, Mounts::Any).map(drop), create_file(&here, name).map(drop)])
                 .filter_map(|outcome| outcome.err().filter(|error| error.kind() != io::ErrorKind::AlreadyExists))
                 .collect();
             stop.store(true, Ordering::Relaxed);

@@ -14,6 +14,7 @@ use cap_roots_oracle::privilege::drop_override;
 use cap_std::fs::Dir;
 
 use super::judge::{NoRules, RuleJudge};
+use super::mounts::Mounts;
 use super::step::{self, Target};
 use super::{Found, Slot, Want, check_names, is_kernel_file, names_until_refused, rehearse, slot, walk};
 use crate::access::{Access, Operation};
@@ -229,7 +230,7 @@ fn permission_bits_are_asked_as_the_kernel_does() {
 /// Catches: a link of procfs that is followed by its text, which is not where it leads, and one with a text that is taken for such a one.
 #[test]
 fn magic_links_are_known() {
-    let link = |dir: &str, name: &str| match step::see(&held(Path::new(dir)), OsStr::new(name)).unwrap().link {
+    let link = |dir: &str, name: &str| match step::see(&held(Path::new(dir)), OsStr::new(name), Mounts::Any).unwrap().link {
         Some(Target::Text(_)) => "text",
         Some(Target::Magic) => "magic",
         None => "none",
@@ -300,7 +301,15 @@ fn what_is_seen_at_a_slot() {
     let case = Case::new();
     let seen = |dir: &str, name: &str, level: (Access, Access), only_file| {
         let level = Level { as_file: level.0, as_dir: level.1, ..Level::free() };
-        let slot = Slot { dir: held(&case.at(dir)), name: name.into(), level, must_be_dir: false, exact: false, only_file };
+        let slot = Slot {
+            dir: held(&case.at(dir)),
+            name: name.into(),
+            level,
+            must_be_dir: false,
+            exact: false,
+            only_file,
+            mounts: Mounts::Any,
+        };
         slot.see().map_or_else(
             |error| error.code(),
             |seen| seen.map_or("nothing", |seen| kind(&Metadata::from_cap_std(&seen.metadata))),
@@ -353,7 +362,7 @@ fn what_is_found_is_judged_as_what_it_is() {
     let metadata = |name: &str| Metadata::from_cap_std(&held(&case.at(".")).symlink_metadata(name).unwrap());
     let rules_for_dirs = ["f", "d", "l"].map(|name| Found::Metadata(metadata(name)).is_dir_or_link());
     assert_eq!(rules_for_dirs, [false, true, true]);
-    let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true);
+    let exact = slot::look(&held(&case.at(".")), OsStr::new("f"), false, true, Mounts::Any);
     assert!(matches!(exact, Ok(slot::Spot::Entry { .. })));
     // Made up by the kernel, below a root that is not; in one that is, that is what was granted.
     let stat = opened("/proc/self/stat");
@@ -379,9 +388,10 @@ fn a_storm_of_eagain_ends() {
         let calls = [(number, Vec::new()), (437, Vec::new())].into();
         let filter = SeccompFilter::new(calls, SeccompAction::Allow, SeccompAction::Errno(11), arch).unwrap();
         seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
-        let fast = super::linux::open(&dir, &path("f"), Content, &Level::free(), true);
+        let fast = super::linux::open(&dir, &path("f"), Content, &Level::free(), true, Mounts::Any);
         let name = OsStr::new("f");
-        let (changed, read) = (step::open_for_change(&dir, name, false).map(drop), step::open(&dir, name).map(drop));
+        let (changed, read) =
+            (step::open_for_change(&dir, name, false, Mounts::Any).map(drop), step::open(&dir, name, Mounts::Any).map(drop));
         (matches!(fast, super::linux::Fast::Undecided), changed.unwrap_err().kind(), read.unwrap_err().kind())
     };
     let ended = std::thread::spawn(storm).join().unwrap();

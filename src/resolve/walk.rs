@@ -2,7 +2,8 @@
 //!
 //! May touch: `step` and `fold`. Sound although every name can change meanwhile: each step starts from a handle that was reached from
 //! the floor, names a single entry of it, and opens that entry itself; a link is read, not followed, and its text is walked by the
-//! same rules; `..` goes back to a handle that is held, and above the floor there is none.
+//! same rules; `..` goes back to a handle that is held, and above the floor there is none. Where the root ends with its mount, each handle is asked
+//! where it lies.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -81,7 +82,7 @@ impl<'a, J: Judge> Walk<'a, J> {
         let must_be_dir = path.must_be_dir();
         let mut walk = Walk {
             place,
-            way: Way::new(base),
+            way: Way::new(base, place.mounts()?),
             base_path,
             todo: Vec::new(),
             must_be_dir,
@@ -110,7 +111,7 @@ impl<J: Judge> Walk<'_, J> {
         let Some(path) = &self.base_path else { return Some(self.way.len()) };
         let mut way = Walk {
             place: self.place,
-            way: Way::new(Arc::clone(self.place.floor_dir().ok()?)),
+            way: Way::new(Arc::clone(self.place.floor_dir().ok()?), self.way.mounts()),
             base_path: None,
             todo: Vec::new(),
             must_be_dir: true,
@@ -167,19 +168,20 @@ impl<J: Judge> Walk<'_, J> {
         if self.judge.is_exact(name) && !slot::holds_exactly(&*self.current()?, name).map_err(|error| Error::from_io(&error))? {
             return Err(ErrorKind::NotFound.into());
         }
+        let mounts = self.way.mounts();
         match last {
-            None => match step::enter(&*self.current()?, name).map_err(|error| Error::from_io(&error))? {
+            None => match step::enter(&*self.current()?, name, mounts).map_err(|error| Error::from_io(&error))? {
                 Entered::Dir(dir) => self.way.push(name.to_owned(), dir),
                 Entered::Link(target) => self.follow(&target)?,
                 Entered::Other => return Err(ErrorKind::NotADirectory.into()),
             },
-            Some(Want::File) => match step::open(&*self.current()?, name).map_err(|error| Error::from_open(&error))? {
+            Some(Want::File) => match step::open(&*self.current()?, name, mounts).map_err(|error| Error::from_open(&error))? {
                 Opened::File(file, metadata) => return Ok(Some(Found::File(file, Metadata::from_cap_std(&metadata)))),
                 Opened::Link(target) => self.follow(&target)?,
                 Opened::Other(metadata) => return Ok(Some(Found::Metadata(Metadata::from_cap_std(&metadata)))),
             },
             Some(want) => {
-                let seen = step::see(&*self.current()?, name).map_err(|error| Error::from_io(&error))?;
+                let seen = step::see(&*self.current()?, name, mounts).map_err(|error| Error::from_io(&error))?;
                 match seen.link {
                     Some(target) if follow_last => self.follow(&target)?,
                     Some(target) if want == Want::LinkText => {
@@ -195,8 +197,8 @@ impl<J: Judge> Walk<'_, J> {
 
     /// The last name where a slot is wanted; `None` if a link's text is ahead.
     fn slot(&mut self, name: OsString, typed: bool, want: Want) -> Result<Option<Slot>, Error> {
-        let exact = self.judge.is_exact(&name);
-        let name = match slot::look(&*self.current()?, &name, typed, exact)? {
+        let (exact, mounts) = (self.judge.is_exact(&name), self.way.mounts());
+        let name = match slot::look(&*self.current()?, &name, typed, exact, mounts)? {
             Spot::Entry { name: found, .. } if found != name => {
                 self.judge.leave();
                 self.todo.push(Todo::Name { name: found, typed: false });
@@ -221,13 +223,14 @@ impl<J: Judge> Walk<'_, J> {
         }
         let level = self.judge.level();
         let must_be_dir = self.must_be_dir;
-        Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact, only_file: false }))
+        Ok(Some(Slot { dir: self.take_current()?, name, level, must_be_dir, exact, only_file: false, mounts }))
     }
 
     /// A dot was to be looked up in the directory of this name. What has become another thing meanwhile has no dot.
     fn check_searchable(&mut self, name: &OsStr) -> Result<(), Error> {
         let io = |error: std::io::Error| Error::from_io(&error);
-        match step::enter(&*self.current()?, name).map_err(io)? {
+        let mounts = self.way.mounts();
+        match step::enter(&*self.current()?, name, mounts).map_err(io)? {
             Entered::Dir(dir) => step::reenter(&dir).map_err(io),
             Entered::Link(_) | Entered::Other => Err(ErrorKind::Conflict.into()),
         }
@@ -254,7 +257,7 @@ impl<J: Judge> Walk<'_, J> {
     }
 
     fn restart(&mut self) -> Result<(), Error> {
-        self.way = Way::new(Arc::clone(self.place.floor_dir()?));
+        self.way = Way::new(Arc::clone(self.place.floor_dir()?), self.way.mounts());
         self.base_path = None;
         self.judge.restart();
         Ok(())

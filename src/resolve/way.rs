@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::identity::Identity;
+use crate::resolve::mounts::Mounts;
 use crate::resolve::step::{self, Entered};
 
 /// How many of the deepest handles are kept.
@@ -17,6 +18,7 @@ const WINDOW: usize = 16;
 
 pub(crate) struct Way {
     top: Arc<Dir>,
+    mounts: Mounts,
     below: Vec<Below>,
 }
 
@@ -32,8 +34,13 @@ enum Handle {
 }
 
 impl Way {
-    pub(crate) fn new(top: Arc<Dir>) -> Self {
-        Self { top, below: Vec::new() }
+    /// All of it lies on `mounts`.
+    pub(crate) fn new(top: Arc<Dir>, mounts: Mounts) -> Self {
+        Self { top, mounts, below: Vec::new() }
+    }
+
+    pub(crate) fn mounts(&self) -> Mounts {
+        self.mounts
     }
 
     pub(crate) fn top(&self) -> &Arc<Dir> {
@@ -79,7 +86,7 @@ impl Way {
                 Handle::Held(dir) => Arc::clone(dir),
                 Handle::Gone(identity) => {
                     let gone = || io::Error::from(io::ErrorKind::NotFound);
-                    let Entered::Dir(dir) = step::enter(&at, &below.name)? else { return Err(gone()) };
+                    let Entered::Dir(dir) = step::enter(&at, &below.name, self.mounts)? else { return Err(gone()) };
                     if Identity::of(&dir)? != *identity {
                         return Err(gone());
                     }
@@ -117,12 +124,12 @@ mod tests {
     #[test]
     fn the_deepest_are_held_and_the_others_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut way = Way::new(Arc::new(Dir::from_std_file(std::fs::File::open(folder.path()).unwrap())));
+        let mut way = Way::new(Arc::new(Dir::from_std_file(std::fs::File::open(folder.path()).unwrap())), Mounts::Any);
         let mut identities = vec![Identity::of(way.top()).unwrap()];
         for depth in 1..=40 {
             let above = way.last().unwrap();
             above.create_dir("d").unwrap();
-            let Entered::Dir(dir) = step::enter(&above, OsStr::new("d")).unwrap() else { panic!("no directory") };
+            let Entered::Dir(dir) = step::enter(&above, OsStr::new("d"), Mounts::Any).unwrap() else { panic!("no directory") };
             identities.push(Identity::of(&dir).unwrap());
             way.push("d".into(), dir);
             assert_eq!((way.len(), way.names().count()), (depth, depth));

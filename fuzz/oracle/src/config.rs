@@ -86,6 +86,7 @@ const OF_CONFIGS: &[&str] = &[
     "max_text_bytes = 9223372036854775807\n",
     "\"a/**b\" = \"read\"\n",
     "landlock = \"require\"\n",
+    "one_file_system = true\n",
 ];
 
 /// What an input means.
@@ -225,6 +226,7 @@ fn says(config: &Config, json: &Value, text: &str) {
     assert_eq!(config.landlock().map(landlock), json["landlock"].as_str(), "{text:?}");
     for (own, key) in [
         (config.hide_host_paths(), "hide_host_paths"),
+        (config.one_file_system(), "one_file_system"),
         (config.ignore_common(), "ignore_common"),
         (config.gitignore(), "gitignore"),
     ] {
@@ -310,6 +312,7 @@ fn write(config: &Config) -> String {
     line(&mut out, "disable_tools", list(config.disabled_tools()));
     line(&mut out, "ignore", list(config.ignore()));
     line(&mut out, "hide_host_paths", config.hide_host_paths().to_string());
+    line(&mut out, "one_file_system", config.one_file_system().to_string());
     line(&mut out, "ignore_common", config.ignore_common().to_string());
     line(&mut out, "gitignore", config.gitignore().to_string());
     if let Some(audit) = config.audit().and_then(|audit| audit.to_str()) {
@@ -349,7 +352,7 @@ fn quoted(text: &str) -> String {
 
 fn same(one: &Config, other: &Config, text: &str) {
     let all = |config: &Config| {
-        let flags = [config.hide_host_paths(), config.ignore_common(), config.gitignore()];
+        let flags = [config.hide_host_paths(), config.one_file_system(), config.ignore_common(), config.gitignore()];
         let lists =
             [config.tools().map(<[String]>::to_vec), Some(config.disabled_tools().to_vec()), Some(config.ignore().to_vec())];
         let terms = (config.protect(), config.client_roots(), config.audit().map(ToOwned::to_owned));

@@ -69,7 +69,7 @@ pub(crate) struct Options {
 
     /// Take directories, rules and limits from a file as well (TOML). The command line wins: its directories come first, one of the same NAME
     /// or for the same directory takes the place of the file's, with its access, rules, no_delete and end, and --protect, --client-roots, --tools
-    /// and limits count that are given here. Rules for all directories of both hold; so do --disable-tools, --no-delete and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
+    /// and limits count that are given here. Rules for all directories of both hold; so do --disable-tools, --no-delete, --one-file-system and --hide-host-paths. Relative paths in the file start at its directory. It must not lie in a directory that is served.
     #[arg(long, value_name = "FILE", help_heading = "Configuration file")]
     pub(crate) config: Option<PathBuf>,
 
@@ -86,6 +86,11 @@ pub(crate) struct Options {
     /// far as this kernel can, fully or the server does not start, or not at all. A directory that is missing at the start then stays missing.
     #[arg(long, value_enum, value_name = "MODE", default_value_t = Landlock::Auto, help_heading = "Protection")]
     landlock: Landlock,
+
+    /// Do not go from a directory into another mount: what is mounted on a directory or a file below it is shown by its name, and neither
+    /// entered nor opened nor removed. Default: mounts are crossed.
+    #[arg(long, help_heading = "Protection")]
+    pub(crate) one_file_system: bool,
 
     /// Never show a host path to the client: directories are shown as root://NAME/.
     #[arg(long)]
@@ -245,6 +250,7 @@ impl Options {
             (self.is_given("protect") && self.protect == Protect::Default, "--protect=default"),
             (self.protect == Protect::None, "--protect=none"),
             (self.no_delete, "--no-delete"),
+            (self.one_file_system, "--one-file-system"),
             (self.hide_host_paths, "--hide-host-paths"),
             (self.log_format == LogFormat::Json, "--log-format=json"),
         ];
@@ -323,6 +329,7 @@ mod tests {
             "x",
             "x --rule -a=none --no-delete b --rule c=d=read",
             "x --protect none --hide-host-paths a",
+            "x --one-file-system a",
             "x --protect default --rule .git=none",
             "x --max-seconds 5 --max-entries 50000",
             "x --tools read_file,write_file --tools edit_file --disable-tools write_file",
@@ -335,6 +342,7 @@ mod tests {
             assert_eq!(copied.rules().unwrap(), given.rules().unwrap(), "{line}");
             assert_eq!(format!("{:?}", copied.walks), format!("{:?}", given.walks), "{line}");
             assert_eq!((copied.no_delete, copied.hide_host_paths), (given.no_delete, given.hide_host_paths), "{line}");
+            assert_eq!(copied.one_file_system, given.one_file_system, "{line}");
             assert_eq!((copied.tools(), copied.disabled_tools()), (given.tools(), given.disabled_tools()), "{line}");
             for option in ["protect", "max_text_bytes", "max_media_bytes", "max_seconds", "max_entries", "max_depth"] {
                 assert_eq!(copied.is_given(option), given.is_given(option), "{line}: {option}");

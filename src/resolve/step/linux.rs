@@ -3,8 +3,9 @@
 //! May touch: one held directory and one name at a time.
 
 use std::fs::File;
+use std::os::fd::AsFd;
 
-use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, openat, readlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, PROC_SUPER_MAGIC, StatxFlags, fstat, fstatfs, openat, readlinkat, statx};
 use rustix::io::Errno;
 
 use super::*;
@@ -13,20 +14,34 @@ const PATH: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// Non-blocking, so that a pipe does not wait for its other end (NO-WAIT); without a controlling terminal (open(2)).
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-fn open_one(dir: &Dir, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
-    rustix::io::retry_on_intr(|| openat(dir, name, flags, Mode::empty())).map(File::from)
+/// The outer error: what was opened lies on a mount that is none of `mounts`.
+fn open_one(dir: &Dir, name: &OsStr, flags: OFlags, mounts: Mounts) -> io::Result<Result<File, Errno>> {
+    let opened = rustix::io::retry_on_intr(|| openat(dir, name, flags, Mode::empty())).map(File::from);
+    if let Ok(file) = &opened {
+        mounts.check(|| mount_of(file))?;
+    }
+    Ok(opened)
+}
+
+/// Linux 5.8 tells the number of the mount (statx(2)). An older one says so in the mask, or does not know the call; a filter may not either.
+pub(crate) fn mount_of(handle: impl AsFd) -> io::Result<Mount> {
+    match statx(&handle, "", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID) {
+        Ok(stat) if StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID) => Ok(Mount::Id(stat.stx_mnt_id)),
+        Ok(_) | Err(Errno::NOSYS | Errno::PERM) => Ok(Mount::Device(fstat(&handle)?.st_dev)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A directory to walk on from. `O_PATH` needs search permission only, as the kernel's own resolution does.
-pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
-    match open_one(dir, name, PATH | OFlags::DIRECTORY) {
+pub(crate) fn enter(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<Entered> {
+    match open_one(dir, name, PATH | OFlags::DIRECTORY, mounts)? {
         Ok(file) => return Ok(Entered::Dir(Dir::from_std_file(file))),
         // ENOTDIR for a link as well: `O_NOFOLLOW` and `O_DIRECTORY` meet (open(2)). ELOOP on some file systems.
         Err(Errno::NOTDIR | Errno::LOOP) => {}
         Err(error) => return Err(error.into()),
     }
     // A handle to the name itself: what it is and what it says cannot come apart any more.
-    let file = open_one(dir, name, PATH)?;
+    let file = open_one(dir, name, PATH, mounts)??;
     let metadata = Metadata::from_file(&file)?;
     if metadata.is_symlink() {
         return Ok(Entered::Link(target(dir, &file)?));
@@ -37,25 +52,25 @@ pub(crate) fn enter(dir: &Dir, name: &OsStr) -> io::Result<Entered> {
 
 /// The search permission that the kernel asks for before it takes `..` from a directory.
 pub(crate) fn reenter(dir: &Dir) -> io::Result<()> {
-    open_one(dir, OsStr::new("."), PATH | OFlags::DIRECTORY).map(drop).map_err(io::Error::from)
+    Ok(open_one(dir, OsStr::new("."), PATH | OFlags::DIRECTORY, Mounts::Any)?.map(drop)?)
 }
 
-pub(crate) fn open(dir: &Dir, name: &OsStr) -> io::Result<Opened> {
+pub(crate) fn open(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<Opened> {
     for _ in 0..RETRIES {
-        match open_one(dir, name, READ) {
+        match open_one(dir, name, READ, mounts)? {
             Ok(file) => {
                 let metadata = Metadata::from_file(&file)?;
                 return Ok(Opened::File(file, metadata));
             }
             Err(Errno::LOOP) => {
-                let file = open_one(dir, name, PATH)?;
+                let file = open_one(dir, name, PATH, mounts)??;
                 if Metadata::from_file(&file)?.is_symlink() {
                     return Ok(Opened::Link(target(dir, &file)?));
                 }
             }
             // What cannot be read is told by its type first, as it is where it can be.
             Err(Errno::ACCESS) => {
-                let file = open_one(dir, name, PATH)?;
+                let file = open_one(dir, name, PATH, mounts)??;
                 let metadata = Metadata::from_file(&file)?;
                 if metadata.is_file() {
                     return Err(Errno::ACCESS.into());
@@ -82,15 +97,15 @@ pub(crate) fn create_file(dir: &Dir, name: &OsStr) -> io::Result<File> {
     Ok(rustix::io::retry_on_intr(|| openat(dir, name, flags, mode))?.into())
 }
 
-pub(super) fn open_to_write(dir: &Dir, name: &OsStr, append: bool) -> io::Result<File> {
+pub(super) fn open_to_write(dir: &Dir, name: &OsStr, append: bool, mounts: Mounts) -> io::Result<File> {
     let append = if append { OFlags::APPEND } else { OFlags::empty() };
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    Ok(open_one(dir, name, flags | append)?)
+    Ok(open_one(dir, name, flags | append, mounts)??)
 }
 
 /// The directory of this name, open for reading, which needs no search permission on it; `None` where it is none any more.
-pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<File>> {
-    match open_one(dir, name, READ | OFlags::DIRECTORY) {
+pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<Option<File>> {
+    match open_one(dir, name, READ | OFlags::DIRECTORY, mounts)? {
         Ok(file) => Ok(Some(file)),
         Err(Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),
@@ -99,13 +114,13 @@ pub(crate) fn open_dir_at(dir: &Dir, name: &OsStr) -> io::Result<Option<File>> {
 
 /// The directory once more, to list it from its beginning.
 pub(crate) fn open_to_list(dir: &Dir) -> io::Result<Dir> {
-    Ok(Dir::from_std_file(open_one(dir, OsStr::new("."), READ | OFlags::DIRECTORY)?))
+    Ok(Dir::from_std_file(open_one(dir, OsStr::new("."), READ | OFlags::DIRECTORY, Mounts::Any)??))
 }
 
 /// The directory of this name and what it is, to list it and to go on from it: in one call, where [`enter`] and [`open_to_list`] are two. `None`
 /// where it is none, or none any more.
-pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, Facts)>> {
-    let Some(file) = open_dir_at(dir, name)? else { return Ok(None) };
+pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<Option<(Dir, Facts)>> {
+    let Some(file) = open_dir_at(dir, name, mounts)? else { return Ok(None) };
     let metadata = Facts::of_opened(&file)?;
     let dir = Dir::from_std_file(file);
     // What may be read and not searched is listed in neither way; only where its mode says that everybody may search it, nobody has to ask.
@@ -115,8 +130,8 @@ pub(crate) fn enter_to_list(dir: &Dir, name: &OsStr) -> io::Result<Option<(Dir, 
     Ok(Some((dir, metadata)))
 }
 
-pub(crate) fn see(dir: &Dir, name: &OsStr) -> io::Result<Seen> {
-    let file = open_one(dir, name, PATH)?;
+pub(crate) fn see(dir: &Dir, name: &OsStr, mounts: Mounts) -> io::Result<Seen> {
+    let file = open_one(dir, name, PATH, mounts)??;
     let metadata = Metadata::from_file(&file)?;
     let link = if metadata.is_symlink() { Some(target(dir, &file)?) } else { None };
     Ok(Seen { metadata, link })
