@@ -104,6 +104,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "access cannot be \"rw\"; write access = \"list\", \"read\" or \"write\"",
         ),
         ("[[root]]\npath = \"x\"\naccess = \"Read\"", 3, 10, "access cannot be \"Read\""),
+        ("[[root]]\npath = \"x\"\naccess = \"none\"", 3, 10, "access cannot be \"none\"; write access = \"list\", \"read\" or"),
         ("root = [{ path = \"üü\", access = 3 }]", 1, 33, "access cannot be 3"),
         (&root("access = \"write\""), 4, 1, "the key access is there twice"),
         (&root("name = \"A\""), 4, 8, "name cannot be \"A\"; write name with 1 to 64"),

@@ -1,7 +1,7 @@
 //! An MCP server with one tool of its own: counts TODO marks under a path. `cargo run -p cap-roots-mcp --example count_todo -- DIR`
 #![allow(missing_docs, clippy::print_stderr, reason = "an example")]
 
-use cap_roots::{Access, FileType, Result, Roots};
+use cap_roots::{Access, Entry, FileType, Result, Roots};
 use cap_roots_rmcp::{ClientRoots, ToolPath, tool_result};
 use rmcp::handler::server::{tool::InputResponses, wrapper::Parameters};
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
@@ -41,8 +41,9 @@ fn count(roots: &Roots, path: &ToolPath) -> Result<usize> {
     if !roots.metadata(path)?.is_dir() {
         return roots.read_to_string(path).map(marks);
     }
-    let files = roots.walk(path)?.filter_map(Result::ok).filter(|entry| entry.file_type() == FileType::File);
-    Ok(files.filter_map(|file| file.read_to_string().ok()).map(marks).sum())
+    let is_file = |entry: &Result<Entry>| entry.as_ref().map_or(true, |entry| entry.file_type() == FileType::File);
+    // What is no text, or behind a rule, has no mark that counts; a tree that cannot be walked is an error.
+    roots.walk(path)?.filter(is_file).map(|file| Ok(file?.read_to_string().map_or(0, marks))).sum()
 }
 
 #[tokio::main]

@@ -1,6 +1,6 @@
 //! `--doctor`: what this kernel and the disk of each directory give, what is lost without it, and whether each directory can be served.
 //!
-//! May touch: `fence`, `once`, `screen`, `settings`, `start`, the roots, without changing anything; what the kernel says of itself, through roots of its own.
+//! May touch: `audit`, `fence`, `once`, `screen`, `settings`, `start`, the roots, without changing anything; what the kernel says of itself, through roots of its own.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,11 +9,11 @@ use cap_roots::config::Landlock;
 use cap_roots::landlock::{self, Status};
 use cap_roots::{Access, Finding, RootInfo, Roots, Support};
 
-use crate::fence;
 use crate::once::REFUSED;
 use crate::screen::{self, Table, Tone};
 use crate::settings::Settings;
 use crate::start::{shown, terms};
+use crate::{audit, fence};
 
 /// A thing that is found out, and what its absence costs; for what is in the table of SECURITY.md, in its words.
 struct Feature {
@@ -118,6 +118,10 @@ pub(crate) fn doctor(settings: &Settings) -> io::Result<ExitCode> {
     let kernel = said_by_kernel("/proc/sys/kernel", "osrelease");
     let kernel = kernel.as_deref().map_or("unknown", str::trim);
     writeln!(out, "{}", Tone::Heading.paint(format_args!("System: {} {}", std::env::consts::OS, cap_roots::escape(kernel))))?;
+    if let Some(Err(line)) = settings.audit.as_deref().map(audit::Place::of) {
+        writeln!(out, "{}", Tone::Bad.paint(format_args!("These directories cannot be served: {line}")))?;
+        return Ok(ExitCode::from(REFUSED));
+    }
     let opened = settings.builder().open();
     let writes = opened.as_ref().is_ok_and(fence::writes);
     let mut less = system(&mut out, fence::not_raised(settings, writes))?;

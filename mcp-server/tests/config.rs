@@ -238,6 +238,12 @@ fn the_example_starts() {
     fs::write(place.base.join("etc/c.toml"), text.replace("~/", "../home/").replace("/usr/share/doc", "../b")).unwrap();
     // Where the log is to be has to be there: nobody else can say who may read it.
     assert!(place.start_error(FILE).contains("audit file"));
+    // The doctor says the same, and not that a directory is missing.
+    let (out, _, status) = run(&place.base, &[&["--doctor"], FILE].concat());
+    assert!(
+        status == 1 && out.contains("cannot be served: audit file ") && out.contains("create it, or correct the path"),
+        "{out}"
+    );
     fs::create_dir_all(place.base.join("home/.local/state/cap-roots")).unwrap();
     assert_eq!(place.read(FILE, "config/secret"), "protected");
     assert_eq!(place.read(FILE, "root://docs/x"), "b/x");

@@ -206,6 +206,13 @@ fn one_operation_is_explained() {
     let (_, err, status) = run(dir, &["--explain", "a.txt", "--op", "wite", "."]);
     assert!(status == 2 && err.contains("write") && err.contains("remove_dir_all"), "{err}");
     assert_eq!(run(dir, &["--op", "write", "."]).2, 2);
+    // By the names that tools and shells have.
+    for (name, operation) in
+        [("read", "open"), ("list_directory", "read_dir"), ("delete_file", "remove_file"), ("mkdir", "create_dir_all")]
+    {
+        let by = |name| run(dir, &["--explain", "a.txt", "--op", name, "."]);
+        assert_eq!(by(name), by(operation), "{name}");
+    }
 }
 
 /// Catches: colours in a pipe; `NO_COLOR` that is not obeyed; a path that paints, or forges a line.

@@ -118,7 +118,7 @@ pub(super) struct Root {
     pub(super) name: Option<Spanned<String>>,
 
     /// How much may be done. There is no default.
-    pub(super) access: Level,
+    pub(super) access: Granted,
 
     /// With true, no name is taken away: nothing is removed, replaced by a rename, or moved to another directory. Default: false.
     #[serde(default)]
@@ -160,6 +160,25 @@ pub(super) enum Level {
     List,
     Read,
     Write,
+}
+
+/// How much of a directory may be used: names and metadata (list), reading (read), changing (write). Each includes the ones before it.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Granted {
+    List,
+    Read,
+    Write,
+}
+
+impl From<Granted> for Access {
+    fn from(granted: Granted) -> Self {
+        match granted {
+            Granted::List => Access::List,
+            Granted::Read => Access::Read,
+            Granted::Write => Access::Write,
+        }
+    }
 }
 
 impl From<Level> for Access {

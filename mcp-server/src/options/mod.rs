@@ -179,12 +179,31 @@ create_directory, move_file, copy_file, delete_file, delete_directory.
 A directory that is missing, or is a file, is reported and does not stop the others; one that is given twice is served once.
 Logs go to standard error (RUST_LOG=debug for more).";
 
-/// Any operation of the library, by its name.
+/// Any operation of the library, by its name, or by the name that a tool or a shell has for it.
 fn operation() -> impl TypedValueParser<Value = Operation> {
-    PossibleValuesParser::new(Operation::ALL.iter().map(|operation| operation.name())).try_map(|name| {
-        Operation::ALL.iter().copied().find(|operation| operation.name() == name).ok_or("there is no such operation")
+    let known = Operation::ALL.iter().map(|operation| {
+        let others = ALSO.iter().filter(|(of, _)| of == operation).flat_map(|(_, others)| *others);
+        PossibleValue::new(operation.name()).aliases(others)
+    });
+    PossibleValuesParser::new(known).try_map(|name| {
+        let by_another = || ALSO.iter().find(|(_, others)| others.contains(&name.as_str())).map(|(operation, _)| *operation);
+        let by_name = Operation::ALL.iter().copied().find(|operation| operation.name() == name);
+        by_name.or_else(by_another).ok_or("there is no such operation")
     })
 }
+
+const ALSO: [(Operation, &[&str]); 10] = [
+    (Operation::Open, &["read", "cat", "read_text_file", "read_media_file"]),
+    (Operation::ReadDir, &["list", "ls", "list_directory"]),
+    (Operation::Metadata, &["stat", "get_file_info"]),
+    (Operation::Update, &["edit", "edit_file"]),
+    (Operation::Write, &["write_file"]),
+    (Operation::Append, &["append_file"]),
+    (Operation::CreateDirAll, &["mkdir", "create_directory"]),
+    (Operation::Rename, &["move", "mv", "move_file"]),
+    (Operation::RemoveFile, &["delete", "rm", "delete_file"]),
+    (Operation::Copy, &["cp", "copy_file"]),
+];
 
 impl Options {
     /// The rules of --rule, or the line that says which cannot be read. Globs are read by the library.
