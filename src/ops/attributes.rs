@@ -61,6 +61,8 @@ fn set_mode(changed: Changed<'_>, mode: u32) -> Result<()> {
             slot.dir.set_permissions(&slot.name, permissions).map_err(|error| match error.raw_os_error() {
                 // Not the system's: the name has become a link that leads out of the directory.
                 None => ErrorKind::Conflict.into(),
+                // EINVAL of readlink(2): it was a link for a moment, and is none any more.
+                Some(_) if error.kind() == std::io::ErrorKind::InvalidInput => ErrorKind::Conflict.into(),
                 Some(_) => io(error),
             })
         }
