@@ -10,6 +10,7 @@ use cap_roots::{Error, ErrorKind};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 use crate::context::Context;
 use crate::work::Work;
@@ -24,8 +25,15 @@ const ARGUMENTS: u64 = 64 << 20;
 
 /// `--call`: the answer on standard output, a refusal on standard error.
 pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Duration) -> io::Result<ExitCode> {
-    // One thread for the call, which the system may not let go, and one for its answer.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build()?;
+    // A thread for the call, one for its answer and one for what is to be said of it: none of them has to end.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(3).build()?;
+    let ended = answer(&runtime, context, tool, arguments, deadline);
+    // A thread that the system does not let go must not hold the end.
+    runtime.shutdown_background();
+    ended
+}
+
+fn answer(runtime: &Runtime, context: &Context, tool: &str, arguments: &str, deadline: Duration) -> io::Result<ExitCode> {
     let read = if arguments == "-" { read_arguments()? } else { arguments.to_owned() };
     let outcome = match context.audit.call(None, tool) {
         Ok(call) => {
@@ -42,16 +50,16 @@ pub(crate) fn call(context: &Context, tool: &str, arguments: &str, deadline: Dur
         }
         Err(busy) => Err(busy),
     };
-    let told = match outcome {
-        Ok(result) => runtime.block_on(printed(result)),
-        Err(error) => Ok(Err(error)),
+    let (line, status) = match outcome {
+        Ok(result) => match runtime.block_on(unless_asked_to_end(move || print(&result)))? {
+            Some(()) => return Ok(ExitCode::SUCCESS),
+            None => ("cancelled: the answer was not read to its end; what the call did is done".to_owned(), REFUSED),
+        },
+        Err(error) if error.kind() == ErrorKind::InvalidArgument => (error.to_string(), MISUSE),
+        Err(error) => (error.to_string(), REFUSED),
     };
-    // A thread that the system does not let go must not hold the end.
-    runtime.shutdown_background();
-    let Err(error) = told? else { return Ok(ExitCode::SUCCESS) };
-    writeln!(io::stderr(), "{error}")?;
-    let misuse = error.kind() == ErrorKind::InvalidArgument;
-    Ok(ExitCode::from(if misuse { MISUSE } else { REFUSED }))
+    runtime.block_on(unless_asked_to_end(move || writeln!(io::stderr(), "{line}")))?;
+    Ok(ExitCode::from(status))
 }
 
 /// What stands on standard input; nothing that parses where that is too much or no text.
@@ -83,12 +91,12 @@ async fn run(
     server::outcome(working, stopped, || work.stop(), server::GRACE).await.map_err(io::Error::other)
 }
 
-/// The answer, on a thread of its own as well: whoever reads slowly is waited for until the process is asked to end.
-async fn printed(result: CallToolResult) -> io::Result<Result<(), Error>> {
-    let printing = tokio::task::spawn_blocking(move || print(&result));
+/// Writes on a thread of its own: whoever reads slowly is waited for until the process is asked to end.
+async fn unless_asked_to_end(write: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<Option<()>> {
+    let writing = tokio::task::spawn_blocking(write);
     tokio::select! {
-        done = printing => done.map_err(io::Error::other)?.map(Ok),
-        () = shutdown::asked() => Ok(Err(ErrorKind::Cancelled.into())),
+        done = writing => done.map_err(io::Error::other)?.map(Some),
+        () = shutdown::asked() => Ok(None),
     }
 }
 

@@ -198,10 +198,16 @@ fn a_call_whose_reader_stops_ends_when_it_is_asked_to() {
     for name in ["-TERM", "-INT"] {
         let mut command = std::process::Command::new(support::SERVER);
         command.args(["--call", "read_text_file", "--args", r#"{"path":"f"}"#]).arg(folder.path());
-        let mut call = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut call = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
         // Begun, and more than a pipe holds.
         call.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         signal(&call, name);
         assert_eq!(wait(&mut call).code(), Some(1));
+        let mut told = String::new();
+        call.stderr.unwrap().read_to_string(&mut told).unwrap();
+        assert!(
+            told.starts_with("cancelled: ") && told.contains("what the call did is done") && told.lines().count() == 1,
+            "{told}"
+        );
     }
 }

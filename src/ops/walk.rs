@@ -40,6 +40,7 @@ pub(crate) fn walk(place: Place, path: RelPath) -> Result<Walk> {
         entries: 0,
         bytes: 0,
         hidden: 0,
+        other_mounts: 0,
         cut: None,
         ended: false,
     }))
@@ -95,6 +96,7 @@ pub struct Walk {
     entries: usize,
     bytes: u64,
     hidden: u64,
+    other_mounts: u64,
     cut: Option<Cut>,
     ended: bool,
 }
@@ -141,12 +143,20 @@ impl Walk {
         self.hidden
     }
 
+    /// How many directories were not gone into, so far, because they lie on another mount
+    /// ([`Builder::one_file_system`](crate::Builder::one_file_system)).
+    #[must_use]
+    pub fn other_mounts(&self) -> u64 {
+        self.other_mounts
+    }
+
     fn step(&mut self) -> Option<Result<Entry>> {
         if let Some((entry, known)) = self.ahead.take() {
             match self.descent.descend(entry.name(), known) {
                 Ok(Descended::TooDeep) => self.cut = Some(Cut::Depth),
                 Ok(Descended::Into) => self.here = None,
-                Ok(Descended::Not | Descended::Elsewhere) => {}
+                Ok(Descended::Elsewhere) => self.other_mounts += 1,
+                Ok(Descended::Not) => {}
                 // Removed or exchanged meanwhile.
                 Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
                 Err(error) => return Some(Err(io(error).about(entry.uri()))),

@@ -192,9 +192,11 @@ fn operation() -> impl TypedValueParser<Value = Operation> {
     })
 }
 
-const ALSO: [(Operation, &[&str]); 10] = [
-    (Operation::Open, &["read", "cat", "read_text_file", "read_media_file"]),
-    (Operation::ReadDir, &["list", "ls", "list_directory"]),
+const ALSO: [(Operation, &[&str]); 12] = [
+    (Operation::Open, &["read", "cat", "read_file", "read_text_file", "read_media_file", "read_multiple_files"]),
+    (Operation::ReadDir, &["list", "ls", "list_directory", "list_directory_with_sizes"]),
+    (Operation::Walk, &["tree", "find", "directory_tree", "search_files", "search_file_contents"]),
+    (Operation::RemoveDir, &["rmdir", "delete_directory"]),
     (Operation::Metadata, &["stat", "get_file_info"]),
     (Operation::Update, &["edit", "edit_file"]),
     (Operation::Write, &["write_file"]),

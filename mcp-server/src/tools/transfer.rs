@@ -54,7 +54,9 @@ fn copy(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolRe
     let copied = context.roots.copy(source, destination).map_err(from_one_to_another)?;
     let counts = format!("files: {}, directories: {}, skipped: {}", copied.files, copied.dirs, copied.skipped);
     let said = format!("Successfully copied {} to {} ({counts})", context.label(source), context.label(destination));
-    let notice = (copied.skipped > 0).then(|| "Links, pipes, sockets and devices are skipped, not copied.".to_owned());
+    const SKIPPED: &str =
+        "Links, pipes, sockets and devices are skipped, not copied, and with --one-file-system what lies on another mount.";
+    let notice = (copied.skipped > 0).then(|| SKIPPED.to_owned());
     Ok(answer(said, notice))
 }
 

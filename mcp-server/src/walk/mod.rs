@@ -352,6 +352,7 @@ impl<'a> Walking<'a> {
     fn so_far(&self) -> Report {
         let mut report = self.report.clone();
         report.hidden(self.walk.hidden());
+        report.other_mounts(self.walk.other_mounts());
         if let Some(gitignores) = &self.gitignores {
             report.gitignores(gitignores.unread());
         }

@@ -62,6 +62,7 @@ pub(crate) struct Report {
     ignored: u64,
     gitignored: u64,
     hidden: u64,
+    other_mounts: u64,
     unreadable: u64,
     codes: BTreeSet<&'static str>,
     gitignores: u64,
@@ -105,6 +106,10 @@ impl Report {
         self.hidden = count;
     }
 
+    pub(super) fn other_mounts(&mut self, count: u64) {
+        self.other_mounts = count;
+    }
+
     pub(super) fn gitignores(&mut self, unread: u64) {
         self.gitignores = unread;
     }
@@ -145,6 +150,12 @@ impl Report {
         }
         if self.gitignores > 0 {
             parts.push(format!("{} not be read whole.", many(self.gitignores, ".gitignore could", ".gitignore files could")));
+        }
+        if self.other_mounts > 0 {
+            parts.push(format!(
+                "{} on another mount and not gone into.",
+                many(self.other_mounts, "directory lies", "directories lie")
+            ));
         }
         parts.extend(counted(self.excluded, "left out by excludePatterns"));
         parts.extend(counted(self.ignored, "left out by the operator's ignore list"));
