@@ -55,7 +55,7 @@ fn copy(context: &Context, _: &Work, arguments: &Arguments) -> Result<CallToolRe
     let counts = format!("files: {}, directories: {}, skipped: {}", copied.files, copied.dirs, copied.skipped);
     let said = format!("Successfully copied {} to {} ({counts})", context.label(source), context.label(destination));
     const SKIPPED: &str =
-        "Links, pipes, sockets and devices are skipped, not copied, and with --one-file-system what lies on another mount.";
+        "Links, pipes, sockets, devices and, with --one-file-system, what lies on another mount are skipped, not copied.";
     let notice = (copied.skipped > 0).then(|| SKIPPED.to_owned());
     Ok(answer(said, notice))
 }
